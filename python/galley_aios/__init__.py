@@ -104,12 +104,13 @@ class ToolRegistry:
         if self._server:
             return
         self._folder = tempfile.mkdtemp(prefix="galley-aios-")  # mode 0700
-        self._server = grpc.aio.server()
+        server = grpc.aio.server()
         method = grpc.unary_unary_rpc_method_handler(self._execute, request_deserializer=messages.ExecuteRequest.FromString,
                                                      response_serializer=messages.ExecuteResponse.SerializeToString)
-        self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(_HANDLER, {"Execute": method})])
-        self._server.add_insecure_port(f"unix:{self._folder}/tools.sock")
-        await self._server.start()
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(_HANDLER, {"Execute": method})])
+        server.add_insecure_port(f"unix:{self._folder}/tools.sock")
+        await server.start()
+        self._server = server
 
     async def _execute(self, request, _context):
         handler = self._handlers.get(request.tool_name)
@@ -137,7 +138,8 @@ def connect(address, agent_id, task_id="", credentials=None):
     """Sets tool_client and tool_registry. A certificate in `credentials` is for addresses
     HOST:PORT."""
     global tool_client, tool_registry
-    channel = grpc.aio.secure_channel(address, credentials) if credentials else grpc.aio.insecure_channel(address)
+    options = [("grpc.max_receive_message_length", -1)]  # the server limits its answers
+    channel = grpc.aio.secure_channel(address, credentials, options) if credentials else grpc.aio.insecure_channel(address, options)
     tool_client = ToolClient(channel, agent_id, task_id)
     tool_registry = ToolRegistry(tool_client)
     return tool_client

@@ -1,6 +1,11 @@
 #include "server/grpc/call_pool.h"
 
 #include <chrono>
+#include <cstdio>
+#include <exception>
+#include <system_error>
+
+#include "base/printable.h"
 
 namespace galley {
 
@@ -16,13 +21,21 @@ CallPool::~CallPool() {
 bool CallPool::submit(std::function<void()> work) {
   const std::lock_guard lock(mutex_);
   if (waiting_.size() >= kMostWaiting) return false;
-  waiting_.push_back(std::move(work));
-  if (idle_ < waiting_.size() && threads_.size() < kMostRunning) {
-    threads_.emplace_back([this] { run(); });
-  } else {
-    changed_.notify_one();
+  if (idle_ <= waiting_.size() && threads_.size() < kMostRunning) {
+    try {
+      threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) return false;  // else the threads that exist do the work
+    }
   }
+  waiting_.push_back(std::move(work));
+  changed_.notify_one();
   return true;
+}
+
+bool CallPool::has_calls() const {
+  const std::lock_guard lock(mutex_);
+  return idle_ < threads_.size() || !waiting_.empty();
 }
 
 void CallPool::run() {
@@ -44,6 +57,17 @@ grpc::Status overloaded() {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls run and wait; try again later"};
 }
 
+grpc::Status guarded(const std::function<grpc::Status()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    const std::string line =
+        "galley-serve-grpc: unexpected: " + printable_line(error.what()) + "\n";
+    std::fputs(line.c_str(), stderr);
+    return {grpc::StatusCode::INTERNAL, "the call failed unexpectedly; the server's log has why"};
+  }
+}
+
 grpc::Status stopped_status(const grpc::CallbackServerContext& context) {
   if (context.deadline() <= std::chrono::system_clock::now()) {
     return {grpc::StatusCode::DEADLINE_EXCEEDED, "the deadline of the call has passed"};
@@ -54,7 +78,8 @@ grpc::Status stopped_status(const grpc::CallbackServerContext& context) {
 PooledCall::PooledCall(CallPool& pool, const grpc::CallbackServerContext& context, Work work) {
   const bool is_taken = pool.submit([this, &context, work = std::move(work)] {
     const std::stop_token stop = stop_.get_token();
-    const grpc::Status status = stop.stop_requested() ? stopped_status(context) : work(stop);
+    const grpc::Status status =
+        stop.stop_requested() ? stopped_status(context) : guarded([&] { return work(stop); });
     // This may delete the call.
     Finish(stop.stop_requested() ? stopped_status(context) : status);
   });

@@ -16,8 +16,9 @@ namespace galley {
 
 /// Threads for the calls of a server. A call that finds all busy waits; if too many wait, it is
 /// refused.
+/// Without memory for more threads it goes on with those it has.
 ///
-/// Threads: submit() may be called from several.
+/// Threads: safe to share.
 class CallPool {
  public:
   static constexpr size_t kMostRunning = 32;
@@ -28,13 +29,15 @@ class CallPool {
   CallPool(const CallPool&) = delete;
   CallPool& operator=(const CallPool&) = delete;
 
-  /// Returns false if too many calls wait.
+  /// Returns false if too many calls wait, or no thread can be started. The work must not throw.
   bool submit(std::function<void()> work);
+  /// Whether a call runs or waits.
+  [[nodiscard]] bool has_calls() const;
 
  private:
   void run();
 
-  std::mutex mutex_;  ///< guards all of the following
+  mutable std::mutex mutex_;  ///< guards all of the following
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   std::vector<std::thread> threads_;
@@ -43,6 +46,10 @@ class CallPool {
 };
 
 [[nodiscard]] grpc::Status overloaded();
+
+/// Runs the work of a call. An exception is logged and ends only that call.
+/// Errors: INTERNAL.
+[[nodiscard]] grpc::Status guarded(const std::function<grpc::Status()>& work);
 
 /// The status of a call that was stopped: its deadline has passed, or its client has left.
 [[nodiscard]] grpc::Status stopped_status(const grpc::CallbackServerContext& context);

@@ -185,7 +185,7 @@ Result<void> CustomHandlers::add(const ServedPrincipal& who, const RegisterReque
     return fail(ErrorKind::kRefused, "handler.other_owner",
                 "another principal has registered the tool '" + name + "'");
   }
-  if (handlers_.size() >= kMostTools) {
+  if (old == handlers_.end() && handlers_.size() >= kMostTools) {
     return fail(ErrorKind::kQuota, "limit.handlers",
                 "at most " + std::to_string(kMostTools) + " tools can be registered");
   }
@@ -197,10 +197,13 @@ Result<void> CustomHandlers::add(const ServedPrincipal& who, const RegisterReque
   };
   tool.sanitize = sanitized_text;
   if (old != handlers_.end()) GALLEY_TRY(workspace_->remove_tool(name));
-  handlers_.erase(name);
-  GALLEY_TRY(workspace_->add_tool(std::move(tool)));
-  handlers_[name] = {&who, connection};
-  return {};
+  const Result<void> added = workspace_->add_tool(tool);
+  if (added) {
+    handlers_[name] = {&who, connection, std::move(tool)};
+  } else if (old != handlers_.end()) {
+    GALLEY_TRY(workspace_->add_tool(old->second.tool));
+  }
+  return added;
 }
 
 }  // namespace galley

@@ -28,7 +28,8 @@ class CustomHandlers {
   CustomHandlers(Workspace& workspace, std::shared_ptr<grpc::ChannelCredentials> credentials);
   ~CustomHandlers();
 
-  /// Adds a tool of a principal. One of the same name and principal is replaced.
+  /// Adds a tool of a principal. One of the same name and principal is replaced,
+  /// and stays if the new one is refused.
   /// Errors: kUsage `handler.address`, `handler.name`; kRefused `handler.other_owner`; kQuota
   ///         `limit.handlers`; kIo; those of Workspace::add_tool().
   Result<void> add(const ServedPrincipal& who, const aios::tools::RegisterRequest& request);
@@ -38,6 +39,7 @@ class CustomHandlers {
   struct Handler {
     const ServedPrincipal* owner = nullptr;
     std::shared_ptr<Connection> connection;
+    ToolDefinition tool;  ///< added again if what should replace it is refused
   };
   Result<std::shared_ptr<Connection>> connect(const ServedPrincipal& who,
                                               const std::string& address) const;

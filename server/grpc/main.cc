@@ -1,17 +1,24 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <future>
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "base/printable.h"
 #include "server/grpc/server.h"
 
 namespace {
+
+/// gRPC ends within GrpcServer::kDrainTime after the last call, or never.
+constexpr std::chrono::seconds kMostIdle = galley::GrpcServer::kDrainTime + std::chrono::seconds(5);
 
 int end_pipe[2] = {-1, -1};
 
@@ -42,6 +49,26 @@ galley::Result<galley::GrpcServerOptions> read_options(int argc, char** argv) {
   return options;
 }
 
+void wait_for_signal() {
+  char byte = 0;
+  while (::read(end_pipe[0], &byte, 1) < 0 && errno == EINTR) {
+  }
+}
+
+/// Waits for the end of a server that drains. gRPC loses calls if the system refuses it a thread,
+/// and then waits for them for ever. So this process ends when no call has run for kMostIdle.
+void await_end(const galley::GrpcServer& server, const std::future<void>& end) {
+  constexpr std::chrono::seconds kLookEvery{1};
+  std::chrono::seconds idle{0};
+  while (end.wait_for(kLookEvery) != std::future_status::ready) {
+    idle = server.has_calls() ? std::chrono::seconds(0) : idle + kLookEvery;
+    if (idle < kMostIdle) continue;
+    std::fputs("galley-serve-grpc: ended without gRPC, which still waits for calls that it lost\n",
+               stderr);
+    std::_Exit(galley::exit_status(galley::ErrorKind::kInternal));
+  }
+}
+
 int serve(int argc, char** argv) {
   const auto options = read_options(argc, argv);
   if (!options) return report(options.error());
@@ -52,10 +79,15 @@ int serve(int argc, char** argv) {
   const auto server = galley::GrpcServer::open(*options);
   if (!server) return report(server.error());
   std::fprintf(stderr, "serving %s\n", galley::printable_line((*server)->address()).c_str());
-  char byte = 0;
-  while (::read(end_pipe[0], &byte, 1) < 0 && errno == EINTR) {
-  }
-  (*server)->drain();
+  std::promise<void> signalled;
+  // The thread is made now, because the system may refuse one later.
+  const std::future<void> end = std::async(std::launch::async, [&, asked = signalled.get_future()] {
+    asked.wait();
+    (*server)->drain();
+  });
+  wait_for_signal();
+  signalled.set_value();
+  await_end(**server, end);
   return 0;
 }
 

@@ -20,6 +20,7 @@ std::optional<uint64_t> QuestionBook::listen(const ServedPrincipal& who, Listene
 void QuestionBook::leave(uint64_t listener) {
   const std::lock_guard lock(mutex_);
   listeners_.erase(listener);
+  answered_.notify_all();
 }
 
 void QuestionBook::end() {
@@ -30,22 +31,33 @@ void QuestionBook::end() {
 
 bool QuestionBook::can_ask(const ServedPrincipal& asker) const {
   const std::lock_guard lock(mutex_);
+  return has_listener(asker);
+}
+
+bool QuestionBook::has_listener(const ServedPrincipal& asker) const {
   return std::any_of(listeners_.begin(), listeners_.end(),
                      [&](const auto& one) { return one.second.who != &asker; });
 }
 
 Result<bool> QuestionBook::ask(const ServedPrincipal& asker, const CallOptions::Question& question,
-                               std::stop_token stop) {
+                               const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
+  const auto own = std::count_if(open_.begin(), open_.end(),
+                                 [&](const auto& one) { return one.second.asker == &asker; });
+  // Without a listener the answer is no, and a person can still approve the call.
+  if (static_cast<size_t>(own) >= kMostWaiting || !has_listener(asker)) return false;
   const uint64_t number = ++next_;
   open_[number] = {&asker, question, {}};
   for (const auto& [id, listener] : listeners_) {
     if (listener.who != &asker) listener.does.tell(question);
   }
-  answered_.wait(lock, std::move(stop), [&] { return open_[number].answer.has_value(); });
+  answered_.wait(lock, stop,
+                 [&] { return open_[number].answer.has_value() || !has_listener(asker); });
+  const bool is_stopped = stop.stop_requested();
   const std::optional<bool> answer = open_[number].answer;
   open_.erase(number);
   if (answer) return *answer;
+  if (!is_stopped) return false;
   return fail(ErrorKind::kTimeout, "call.cancelled",
               "the call ended before its question had an answer");
 }

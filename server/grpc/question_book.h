@@ -21,12 +21,13 @@ namespace galley {
 /// The open questions about calls, and the principals who listen for them.
 ///
 /// A call asks only while a listener could answer. Otherwise it is refused as a call at a terminal
-/// without a person is, and `galley confirm` can answer later.
+/// without a person is, and `galley approve` can answer later.
 ///
 /// Threads: safe to share.
 class QuestionBook {
  public:
   static constexpr size_t kMostListeners = 64;
+  static constexpr size_t kMostWaiting = 8;  ///< calls of one principal that wait for an answer
 
   /// Both functions must not wait, and must not call the book.
   struct Listener {
@@ -42,16 +43,20 @@ class QuestionBook {
 
   /// Whether a principal other than `asker` listens.
   [[nodiscard]] bool can_ask(const ServedPrincipal& asker) const;
-  /// Asks the listeners and waits for one answer, or for the stop of the call.
+  /// Asks the listeners and waits for one answer, or for the stop of the call. The answer is no if
+  /// the last listener leaves, or too many calls of the principal wait.
   /// Errors: kTimeout `call.cancelled`.
   Result<bool> ask(const ServedPrincipal& asker, const CallOptions::Question& question,
-                   std::stop_token stop);
+                   const std::stop_token& stop);
   /// Answers a question.
   /// Errors: kNotFound `confirmation.not_found`; kRefused `confirmation.own_call` if `who` made the
   ///         call.
   Result<void> answer(const ServedPrincipal& who, const std::string& id, bool is_yes);
 
  private:
+  /// The same as can_ask(), with the lock held.
+  [[nodiscard]] bool has_listener(const ServedPrincipal& asker) const;
+
   struct Open {
     const ServedPrincipal* asker = nullptr;
     CallOptions::Question question;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/printable.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -88,7 +89,7 @@ ServerUnaryReactor* RegistryService::Execute(CallbackServerContext* context,
     const ServedPrincipal* who = nullptr;
     if (auto status = check_call(callers_, *context, *request, who); !status.ok()) return status;
     *response = parts_.serving.execute(*request, options_of_call(parts_.questions, *who, stop),
-                                       context->deadline());
+                                       {*who, context->deadline(), stop});
     return Status::OK;
   });
 }
@@ -96,15 +97,22 @@ ServerUnaryReactor* RegistryService::Execute(CallbackServerContext* context,
 ServerUnaryReactor* RegistryService::Rollback(CallbackServerContext* context,
                                               const RollbackRequest* request,
                                               RollbackResponse* response) {
-  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
+  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) -> Status {
     const std::string& id = request->execution_id();
     if (auto status = check_name("execution_id", id); !status.ok()) return status;
     if (auto status = check_reason(request->reason()); !status.ok()) return status;
+    const auto caller = parts_.serving.agent_of(id);
     const std::string agent =
-        request->agent_id().empty() ? parts_.serving.agent_of(id) : request->agent_id();
+        request->agent_id().empty() ? caller.value_or("") : request->agent_id();
     const ServedPrincipal* who = nullptr;
     if (auto status = callers_.admit(*context, agent, who); !status.ok()) return status;
-    const auto taken = parts_.serving.roll_back(id, agent, request->reason(), context->deadline());
+    if (caller && !who->speaks_for(*caller)) {
+      return {StatusCode::PERMISSION_DENIED,
+              "this caller may not take back calls of the agent '" + printable_line(*caller) + "'"};
+    }
+    const auto taken =
+        caller ? parts_.serving.roll_back(id, agent, request->reason(), context->deadline())
+               : fail(caller.error());
     response->set_success(taken.has_value());
     if (!taken) response->set_error(error_text(taken.error()));
     if (taken) response->mutable_execution_ids()->Add(taken->begin(), taken->end());

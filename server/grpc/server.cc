@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "base/limits.h"
 #include "base/printable.h"
+#include "engine/pipeline/trust.h"
 #include "server/grpc/transactions_service.h"
 #include "staging/fs/host_file.h"
 #include "staging/fs/socket_file.h"
@@ -29,7 +31,6 @@ constexpr size_t kMostBufferBytes = size_t{256} << 20U;  // of all connections
 constexpr int kMostThreads = 128;                        // of gRPC
 constexpr int kMostStreams = 128;                        // of one connection
 constexpr int kIdleMs = 600'000;                         // then a connection is closed
-constexpr std::chrono::seconds kDrainTime{10};
 constexpr uint64_t kMaxConfigFileBytes = uint64_t{1} << 20U;
 
 /// The gRPC server of one principal, or of all that have certificates.
@@ -51,7 +52,7 @@ Result<std::string> read_part(const std::string& file, std::string_view key, boo
                     std::string(key) + " is missing");
   }
   return is_private ? read_private_file(file, kMaxConfigFileBytes)
-                    : read_host_file(file, kMaxConfigFileBytes);
+                    : read_unshared_file(file, kMaxConfigFileBytes);
 }
 
 /// The texts of the certificates, for a server and as a client.
@@ -75,6 +76,8 @@ class Server final : public GrpcServer {
   ~Server() override { drain(); }
 
   [[nodiscard]] const std::string& address() const override { return address_; }
+
+  [[nodiscard]] bool has_calls() const override { return pool_.has_calls(); }
 
   Result<void> listen_at_file(const std::string& path) {
     GALLEY_ASSIGN(file_, SocketFile::make(path));
@@ -164,8 +167,21 @@ class Server final : public GrpcServer {
 
 Result<ServingConfig> config_of(const GrpcServerOptions& options) {
   if (options.config.empty()) return serving_config_of_user(effective_user());
-  GALLEY_ASSIGN(const std::string text, read_host_file(options.config, kMaxConfigFileBytes));
+  GALLEY_ASSIGN(const std::string text, read_unshared_file(options.config, kMaxConfigFileBytes));
   return parse_serving_config(text, options.config);
+}
+
+/// Calls could read and change files inside the workspace.
+Result<void> check_outside(const std::string& file, std::string_view workspace) {
+  if (file.empty() || file == "-") return {};
+  const std::string real = absolute_path(file).value_or("");
+  if (!is_at_or_below(normalized_path(file), workspace) && !is_at_or_below(real, workspace)) {
+    return {};
+  }
+  return fail(ErrorKind::kRefused, "serve.config_inside",
+              "'" + printable_line(file) +
+                  "' is inside the workspace, where calls could read and change it: keep it "
+                  "elsewhere");
 }
 
 }  // namespace
@@ -190,6 +206,14 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::open(const GrpcServerOptions& op
   WorkspaceOptions asked;
   asked.uses_personal_settings = true;
   GALLEY_ASSIGN(auto workspace, Workspace::open(options.workspace, std::move(asked)));
+  for (const std::string& file :
+       {options.config, config.certificate, config.key, config.client_authority}) {
+    GALLEY_TRY(check_outside(file, workspace->root_path()));
+  }
+  for (const std::string& notice : workspace->notices()) {
+    const std::string line = "galley-serve-grpc: " + printable_line(notice) + "\n";
+    std::fputs(line.c_str(), stderr);
+  }
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   auto server = std::make_unique<Server>(std::move(workspace), std::move(config), *profile,

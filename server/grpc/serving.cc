@@ -1,10 +1,12 @@
 #include "server/grpc/serving.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <variant>
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/audit/recorded_calls.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
@@ -115,22 +117,34 @@ Result<ToolMessage> Serving::definition(const std::string& name, const std::stri
 
 // --- the tasks ----------------------------------------------------------------------------------
 
-Result<std::shared_ptr<Serving::Task>> Serving::task_of(const Key& key, bool makes) {
+std::shared_ptr<Serving::Task> Serving::known_task(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = tasks_.find(key);
+  return found == tasks_.end() ? nullptr : found->second;
+}
+
+Result<std::shared_ptr<Serving::Task>> Serving::task_of(const Key& key,
+                                                        const ServedPrincipal& owner) {
   const std::lock_guard lock(mutex_);
   const auto found = tasks_.find(key);
   if (found != tasks_.end()) return found->second;
-  if (!makes) return std::shared_ptr<Task>();
   // Tasks whose transaction is over need no place.
   std::erase_if(tasks_, [](const auto& entry) {
     const std::unique_lock idle(entry.second->mutex, std::try_to_lock);
     return entry.second.use_count() == 1 && idle && entry.second->transaction.empty();
   });
-  if (tasks_.size() >= kMostOpenTasks) {
+  const size_t share = kMostOpenTasks / config_.principals.size();
+  const auto own = std::ranges::count_if(
+      tasks_, [&](const auto& entry) { return entry.second->owner == &owner; });
+  if (static_cast<size_t>(own) >= share) {
     return fail(ErrorKind::kQuota, "limit.open_tasks",
-                std::to_string(kMostOpenTasks) +
-                    " tasks have an open transaction: commit or roll back one of them");
+                std::to_string(share) +
+                    " tasks of this principal have an open transaction: commit or roll back one of "
+                    "them");
   }
-  return tasks_[key] = std::make_shared<Task>();
+  auto task = std::make_shared<Task>();
+  task->owner = &owner;
+  return tasks_[key] = std::move(task);
 }
 
 Result<std::unique_lock<std::timed_mutex>> Serving::take(Task& task, Deadline deadline) {
@@ -160,7 +174,7 @@ Result<Serving::State> Serving::in_task(
     const v1::TransactionRequest& request, Deadline deadline,
     const std::function<Result<State>(Task&, Transaction&)>& use) {
   const Key key = {request.agent_id(), request.task_id()};
-  GALLEY_ASSIGN(const auto task, task_of(key, false));
+  const auto task = known_task(key);
   if (task == nullptr) return fail(no_transaction(key.second));
   GALLEY_ASSIGN(const auto lock, take(*task, deadline));
   GALLEY_ASSIGN(auto transaction, open(*task, key, request.reason(), false));
@@ -168,18 +182,20 @@ Result<Serving::State> Serving::in_task(
   return use(*task, *transaction);
 }
 
-Result<Serving::State> Serving::begin(const v1::TransactionRequest& request, Deadline deadline) {
+Result<Serving::State> Serving::begin(const v1::TransactionRequest& request,
+                                      const ServedCaller& caller) {
   const Key key = {request.agent_id(), request.task_id()};
-  GALLEY_ASSIGN(const auto task, task_of(key, true));
-  GALLEY_ASSIGN(const auto lock, take(*task, deadline));
+  GALLEY_ASSIGN(const auto task, task_of(key, caller.who));
+  GALLEY_ASSIGN(const auto lock, take(*task, caller.deadline));
   GALLEY_ASSIGN(auto transaction, open(*task, key, request.reason(), true));
   State state;
   state.set_transaction(transaction->id());
   return state;
 }
 
-Result<Serving::State> Serving::preview(const v1::TransactionRequest& request, Deadline deadline) {
-  return in_task(request, deadline, [](Task&, Transaction& open) -> Result<State> {
+Result<Serving::State> Serving::preview(const v1::TransactionRequest& request,
+                                        const ServedCaller& caller) {
+  return in_task(request, caller.deadline, [](Task&, Transaction& open) -> Result<State> {
     GALLEY_ASSIGN(const Preview preview, open.preview());
     GALLEY_ASSIGN(const std::string diff, render_diff(preview.proposal));
     if (diff.size() > kMostDiffBytes) {
@@ -198,8 +214,12 @@ Result<Serving::State> Serving::preview(const v1::TransactionRequest& request, D
   });
 }
 
-Result<Serving::State> Serving::commit(const v1::TransactionRequest& request, Deadline deadline) {
-  return in_task(request, deadline, [](Task& task, Transaction& open) -> Result<State> {
+Result<Serving::State> Serving::commit(const v1::TransactionRequest& request,
+                                       const ServedCaller& caller) {
+  return in_task(request, caller.deadline, [&](Task& task, Transaction& open) -> Result<State> {
+    if (caller.stop.stop_requested() || caller.deadline <= std::chrono::system_clock::now()) {
+      return fail(ErrorKind::kTimeout, "call.cancelled", "the call was stopped before its commit");
+    }
     GALLEY_ASSIGN(const CommitOutcome outcome, open.commit());
     State state;
     state.set_transaction(open.id());
@@ -215,8 +235,9 @@ Result<Serving::State> Serving::commit(const v1::TransactionRequest& request, De
   });
 }
 
-Result<Serving::State> Serving::drop(const v1::TransactionRequest& request, Deadline deadline) {
-  return in_task(request, deadline, [](Task& task, Transaction& open) -> Result<State> {
+Result<Serving::State> Serving::drop(const v1::TransactionRequest& request,
+                                     const ServedCaller& caller) {
+  return in_task(request, caller.deadline, [](Task& task, Transaction& open) -> Result<State> {
     GALLEY_TRY(open.rollback());
     task.transaction.clear();
     return State();
@@ -226,11 +247,11 @@ Result<Serving::State> Serving::drop(const v1::TransactionRequest& request, Dead
 // --- calls --------------------------------------------------------------------------------------
 
 ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions options,
-                                 Deadline deadline) {
+                                 const ServedCaller& caller) {
   (void)stored_tools_.refresh();
   options.task_id = request.task_id();
   options.reason = request.reason();
-  const auto ran = run(request, options, deadline);
+  const auto ran = run(request, options, caller);
   const ToolResult result = ran ? *ran : ToolResult::failure(tool_error_from(ran.error()));
   const ordered_json shaped = shape_->result(*shape_, request.tool_name(), "", result);
   ExecuteResponse response;
@@ -244,14 +265,17 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions opti
 }
 
 Result<ToolResult> Serving::run(const ExecuteRequest& request, const CallOptions& options,
-                                Deadline deadline) {
+                                const ServedCaller& caller) {
   GALLEY_ASSIGN(const ToolProfile* profile, profile_of(request.agent_id()));
   GALLEY_TRY(profile->check_shows(request.tool_name()));
   const bool begins = config_.commit == ServingConfig::CommitRule::kExplicit;
   const Key key = {request.agent_id(), request.task_id()};
-  GALLEY_ASSIGN(const auto task, task_of(key, begins));
+  std::shared_ptr<Task> task = known_task(key);
+  if (task == nullptr && begins) {
+    GALLEY_ASSIGN(task, task_of(key, caller.who));
+  }
   if (task != nullptr) {
-    GALLEY_ASSIGN(const auto lock, take(*task, deadline));
+    GALLEY_ASSIGN(const auto lock, take(*task, caller.deadline));
     GALLEY_ASSIGN(auto transaction, open(*task, key, request.reason(), begins));
     if (transaction) {
       const CallResult called =
@@ -295,10 +319,16 @@ void Serving::remember(const std::string& execution, Key key) {
   known_executions_.pop_front();
 }
 
-std::string Serving::agent_of(const std::string& execution) {
-  const std::lock_guard lock(mutex_);
-  const auto found = executions_.find(execution);
-  return found == executions_.end() ? std::string() : found->second.first;
+Result<std::string> Serving::agent_of(const std::string& execution) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = executions_.find(execution);
+    if (found != executions_.end()) return found->second.first;
+  }
+  GALLEY_ASSIGN(const History history, persistent_of(*workspace_).history("roll back"));
+  return find_recorded_call(history.state().root(), execution).map([](const auto& found) {
+    return found.agent;
+  });
 }
 
 Result<std::vector<std::string>> Serving::roll_back(const std::string& execution,
@@ -310,7 +340,7 @@ Result<std::vector<std::string>> Serving::roll_back(const std::string& execution
     const auto found = executions_.find(execution);
     if (found != executions_.end()) key = found->second;
   }
-  GALLEY_ASSIGN(const auto task, task_of(key, false));
+  const auto task = known_task(key);
   if (task != nullptr) {
     GALLEY_ASSIGN(const auto lock, take(*task, deadline));
     GALLEY_ASSIGN(auto transaction, open(*task, {agent, key.second}, reason, false));

@@ -26,7 +26,8 @@
 
 namespace galley {
 
-inline constexpr size_t kMostOpenTasks = 1'000;         ///< tasks with an open transaction
+/// Tasks with an open transaction. Each principal of the configuration has an equal share.
+inline constexpr size_t kMostOpenTasks = 1'000;
 inline constexpr size_t kMostKnownExecutions = 10'000;  ///< calls whose agent and task are known
 inline constexpr size_t kMostDiffBytes = size_t{1} << 20U;
 /// A call that has no deadline waits this long for another call of its task.
@@ -34,6 +35,13 @@ inline constexpr std::chrono::minutes kMostTaskWait{10};
 
 /// `CODE: message`, as aiOS writes it.
 [[nodiscard]] std::string error_text(const Error& error);
+
+/// The caller of a call, and when the call must end.
+struct ServedCaller {
+  const ServedPrincipal& who;  ///< of the configuration of the server
+  std::chrono::system_clock::time_point deadline;
+  std::stop_token stop;
+};
 
 /// The workspace that a server serves, and the open transactions of its agents' tasks. It turns
 /// calls of gRPC into calls of the library; the rules, the record and the gate are the library's.
@@ -55,9 +63,10 @@ class Serving {
   Result<aios::tools::ToolDefinition> definition(const std::string& name, const std::string& agent);
   /// Calls a tool: in the open transaction of its task, or in one that is committed at once.
   aios::tools::ExecuteResponse execute(const aios::tools::ExecuteRequest& request,
-                                       CallOptions options, Deadline deadline);
-  /// The agent of a call that this server made; empty if it is not known.
-  [[nodiscard]] std::string agent_of(const std::string& execution);
+                                       CallOptions options, const ServedCaller& caller);
+  /// The agent of a call; empty: a person made it.
+  /// Errors: those of find_recorded_call().
+  Result<std::string> agent_of(const std::string& execution);
   /// Takes back one call, in its open transaction or by a new commit. Returns the ids of all calls
   /// that were taken back.
   Result<std::vector<std::string>> roll_back(const std::string& execution, const std::string& agent,
@@ -65,21 +74,26 @@ class Serving {
 
   using State = v1::TransactionState;
   /// Each works on the open transaction of a task.
-  Result<State> begin(const v1::TransactionRequest& request, Deadline deadline);
-  Result<State> preview(const v1::TransactionRequest& request, Deadline deadline);
-  Result<State> commit(const v1::TransactionRequest& request, Deadline deadline);
-  Result<State> drop(const v1::TransactionRequest& request, Deadline deadline);
+  Result<State> begin(const v1::TransactionRequest& request, const ServedCaller& caller);
+  Result<State> preview(const v1::TransactionRequest& request, const ServedCaller& caller);
+  /// A stop ends only a commit that has not begun.
+  Result<State> commit(const v1::TransactionRequest& request, const ServedCaller& caller);
+  Result<State> drop(const v1::TransactionRequest& request, const ServedCaller& caller);
 
  private:
   struct Task {
+    const ServedPrincipal* owner;  ///< whose share it uses
     std::timed_mutex mutex;
     std::string transaction;  ///< guarded by mutex; empty: none is open
   };
   using Key = std::pair<std::string, std::string>;  ///< agent and task
 
   [[nodiscard]] Result<const ToolProfile*> profile_of(const std::string& agent) const;
-  /// Returns the task, which begins to exist if `makes`; else null if it is unknown.
-  Result<std::shared_ptr<Task>> task_of(const Key& key, bool makes);
+  /// Returns the task, or null if it is unknown.
+  std::shared_ptr<Task> known_task(const Key& key);
+  /// Returns the task, which begins to exist.
+  /// Errors: kQuota `limit.open_tasks`.
+  Result<std::shared_ptr<Task>> task_of(const Key& key, const ServedPrincipal& owner);
   /// Waits for the other calls of a task.
   static Result<std::unique_lock<std::timed_mutex>> take(Task& task, Deadline deadline);
   /// Opens the transaction of a task again. Without one it returns nothing, or begins one.
@@ -89,7 +103,7 @@ class Serving {
   Result<State> in_task(const v1::TransactionRequest& request, Deadline deadline,
                         const std::function<Result<State>(Task&, Transaction&)>& use);
   Result<ToolResult> run(const aios::tools::ExecuteRequest& request, const CallOptions& options,
-                         Deadline deadline);
+                         const ServedCaller& caller);
   Result<ToolResult> run_and_commit(const aios::tools::ExecuteRequest& request,
                                     const CallOptions& options);
   void remember(const std::string& execution, Key key);

@@ -41,14 +41,14 @@ v1::Question message_of(const CallOptions::Question& question) {
 ServerUnaryReactor* TransactionsService::take(Step step, CallbackServerContext* context,
                                               const v1::TransactionRequest* request,
                                               v1::TransactionState* response) {
-  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
+  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token& stop) {
     const ServedPrincipal* who = nullptr;
     if (auto status = callers_.admit(*context, request->agent_id(), who); !status.ok()) {
       return status;
     }
     if (auto status = check_name("task_id", request->task_id(), true); !status.ok()) return status;
     if (auto status = check_reason(request->reason()); !status.ok()) return status;
-    auto state = (parts_.serving.*step)(*request, context->deadline());
+    auto state = (parts_.serving.*step)(*request, {*who, context->deadline(), stop});
     if (state) *response = *std::move(state);
     if (!state) response->set_error(error_text(state.error()));
     response->set_success(response->error().empty());
@@ -84,9 +84,12 @@ grpc::ServerWriteReactor<v1::ExecuteEvent>* TransactionsService::Execute(
     CallbackServerContext* context, const ExecuteRequest* request) {
   auto* events = new Events(false);
   const bool is_taken = parts_.pool.submit([this, context, request, events] {
-    const ServedPrincipal* who = nullptr;
-    Status status = check_call(callers_, *context, *request, who);
-    if (status.ok() && !events->stop().stop_requested()) {
+    const Status status = guarded([&]() -> Status {
+      const ServedPrincipal* who = nullptr;
+      if (auto refused = check_call(callers_, *context, *request, who); !refused.ok()) {
+        return refused;
+      }
+      if (events->stop().stop_requested()) return Status::OK;
       CallOptions options = options_of_call(parts_.questions, *who, events->stop());
       options.logger = [events](const CallOptions::Log& log) { events->send_all(event_of(log)); };
       options.progress = [events](uint64_t done, uint64_t total) {
@@ -96,10 +99,11 @@ grpc::ServerWriteReactor<v1::ExecuteEvent>* TransactionsService::Execute(
         events->send_all(std::move(event));
       };
       v1::ExecuteEvent last;
-      *last.mutable_response() =
-          parts_.serving.execute(*request, std::move(options), context->deadline());
+      *last.mutable_response() = parts_.serving.execute(
+          *request, std::move(options), {*who, context->deadline(), events->stop()});
       events->send_all(std::move(last));
-    }
+      return Status::OK;
+    });
     // This may delete the stream.
     events->finish(events->stop().stop_requested() ? stopped_status(*context) : status);
   });
@@ -118,7 +122,7 @@ grpc::ServerWriteReactor<v1::Question>* ApprovalsService::Questions(
     stream->finish(status);
     return stream;
   }
-  // A question for which there is no room is sent to the next stream; galley confirm answers it,
+  // A question for which there is no room is sent to the next stream; galley approve answers it,
   // too.
   *number = parts_.questions.listen(
       *who, {[stream](const CallOptions::Question& one) { (void)stream->send(message_of(one)); },
@@ -136,7 +140,9 @@ grpc::ServerWriteReactor<v1::Question>* ApprovalsService::Questions(
 ServerUnaryReactor* ApprovalsService::Answer(CallbackServerContext* context,
                                              const v1::AnswerRequest* request,
                                              v1::AnswerResponse* /*response*/) {
-  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) -> Status {
+  // Without the pool, whose threads may all wait for answers.
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(guarded([&]() -> Status {
     const ServedPrincipal* who = nullptr;
     if (auto status = callers_.admit_with(*context, kApproveRight, who); !status.ok()) {
       return status;
@@ -146,7 +152,8 @@ ServerUnaryReactor* ApprovalsService::Answer(CallbackServerContext* context,
     const bool is_own = answered.error().kind == ErrorKind::kRefused;
     return {is_own ? StatusCode::PERMISSION_DENIED : StatusCode::NOT_FOUND,
             error_text(answered.error())};
-  });
+  }));
+  return reactor;
 }
 
 }  // namespace galley

@@ -30,7 +30,7 @@ class TransactionsService final : public v1::Transactions::CallbackService {
 
  private:
   using Step = Result<v1::TransactionState> (Serving::*)(const v1::TransactionRequest& request,
-                                                         Serving::Deadline deadline);
+                                                         const ServedCaller& caller);
   grpc::ServerUnaryReactor* take(Step step, grpc::CallbackServerContext* context,
                                  const v1::TransactionRequest* request,
                                  v1::TransactionState* response);

@@ -1,4 +1,7 @@
-"""Calls a server as another user, and prints the status: grpc_call.py ADDRESS"""
+"""Calls a server as another user, and prints the status: grpc_call.py ADDRESS METHOD REQUEST
+
+The answer of a METHOD of the form SERVICE/METHOD is printed in hexadecimal, too.
+"""
 
 import sys
 
@@ -6,8 +9,9 @@ import grpc
 
 channel = grpc.insecure_channel(sys.argv[1], [("grpc.enable_http_proxy", 0)])
 try:
-    # An empty request: the caller is known before anything else is looked at.
-    channel.unary_unary("/aios.tools.ToolRegistry/ListTools")(b"", timeout=30)
-    print("OK")
+    # The request is in hexadecimal. The caller is known before it is looked at.
+    method = sys.argv[2] if "/" in sys.argv[2] else f"aios.tools.ToolRegistry/{sys.argv[2]}"
+    answer = channel.unary_unary(f"/{method}")(bytes.fromhex(sys.argv[3]), timeout=30)
+    print(answer.hex() if "/" in sys.argv[2] else "OK")
 except grpc.RpcError as error:
     print(error.code().name)

@@ -45,7 +45,16 @@ class GrpcCase(HostileCase):
     def config(self, text):
         path = self.scratch / "server.toml"
         path.write_text(text)
+        path.chmod(0o644)
         return "--server-config", path
+
+    def status_of_other(self, method, request=""):
+        """Calls the tool registry as another user."""
+        other = ["setpriv", f"--reuid={hostile.OTHER_USER}", f"--regid={hostile.OTHER_USER}", "--clear-groups"]
+        script = Path(grpc_client.__file__).with_name("grpc_call.py")
+        said = subprocess.run([*other, sys.executable, "-B", script, f"unix:{self.socket}", method, request], capture_output=True,
+                              check=False, env={**os.environ, "HOME": "/", "PYTHONPATH": str(script.parent)}, timeout=DEADLINE_S)
+        return said.stdout.decode().strip() or said.stderr.decode()
 
     def refused(self, code, call, *arguments, **options):
         """Checks the status of a call that is not answered, and returns its text."""
@@ -159,17 +168,9 @@ class Identity(GrpcCase):
     def test_other_users_cannot_connect_or_are_unknown(self):
         self.scratch.chmod(0o755)
         self.serve()
-        other = ["setpriv", f"--reuid={hostile.OTHER_USER}", f"--regid={hostile.OTHER_USER}", "--clear-groups"]
-        script = Path(grpc_client.__file__).with_name("grpc_call.py")
-
-        def status():
-            said = subprocess.run([*other, sys.executable, "-B", script, f"unix:{self.socket}"], capture_output=True, check=False,
-                                  env={**os.environ, "HOME": "/", "PYTHONPATH": str(script.parent)}, timeout=DEADLINE_S)
-            return said.stdout.decode().strip() or said.stderr.decode()
-
-        self.assertEqual(status(), "UNAVAILABLE")  # the mode of the file
+        self.assertEqual(self.status_of_other("ListTools"), "UNAVAILABLE")  # the mode of the file
         os.chmod(self.socket, 0o666)
-        self.assertEqual(status(), "UNAUTHENTICATED")  # its user is known to the kernel
+        self.assertEqual(self.status_of_other("ListTools"), "UNAUTHENTICATED")  # its user is known to the kernel
 
     def test_the_configuration_of_the_server_is_checked(self):
         for text, said in [("commit = 'sometimes'", "each_call"), ("[[principal]]\nuid = 1\nsubject = 'CN=a'\nagents = ['a']\n", "either"),
@@ -183,6 +184,29 @@ class Identity(GrpcCase):
         self.galley("--agent", "bot", "serve", "--grpc", f"unix:{self.socket}", expect=2)
         self.galley("serve", "--grpc", "nowhere", expect=2)
         self.galley("serve", "--grpc", f"unix:{self.socket}", "--profile", "nothing", expect=2)
+
+    def test_the_files_of_the_server_are_outside_the_workspace(self):
+        _, outside = self.config(f"[[principal]]\nuid = {os.geteuid()}\nagents = ['bot']\n")
+        inside, link = self.work / "server.toml", self.scratch / "link.toml"
+        shutil.copy(outside, inside)
+        link.symlink_to(inside)
+        for file in (inside, link):
+            with self.assertRaisesRegex(AssertionError, "is inside the workspace"):
+                self.serve("--server-config", file)
+
+    def test_a_file_that_other_users_can_change_is_not_used(self):
+        option, file = self.config(f"[[principal]]\nuid = {os.geteuid()}\nagents = ['bot']\n")
+        for mode in (0o666, 0o620, 0o602):
+            file.chmod(mode)
+            with self.subTest(oct(mode)), self.assertRaisesRegex(AssertionError, f"chmod go-w {file}"):
+                self.serve(option, file)
+        file.chmod(0o644)
+        self.assertEqual(self.serve(option, file).end(), 0)
+        if not hostile.IS_ROOT:
+            return
+        os.chown(file, hostile.OTHER_USER, -1)
+        with self.assertRaisesRegex(AssertionError, f"other users can change '{file}'"):
+            self.serve(option, file)
 
     def test_a_program_that_is_not_installed_is_named_with_its_package(self):
         alone = self.scratch / "bin" / "galley"
@@ -284,6 +308,16 @@ rights = ["approve"]
             self.assertEqual(answer.success, says_yes, answer.error)
             self.assertEqual((self.work / "new.txt").exists(), says_yes)
         self.refused(grpc.StatusCode.NOT_FOUND, boss.approvals.Answer, v1.AnswerRequest(id="call-0", approve=True))
+        # Calls that wait leave threads for others, and end with the last listener.
+        calls = [agent.start("fs.write", {**wanted, "path": f"{n}.txt"}, task=f"many-{n}") for n in range(32)]
+        waiting = [next(questions) for _ in range(8)]
+        wait_until(lambda: sum(call.done() for call in calls) == 32 - 8)
+        boss.approvals.Answer(v1.AnswerRequest(id=waiting[0].id, approve=True), timeout=DEADLINE_S)
+        wait_until(lambda: sum(call.done() for call in calls) == 32 - 7)
+        questions.cancel()
+        self.assertEqual(sum(call.result().success for call in calls), 1)
+        questions = boss.approvals.Questions(v1.QuestionsRequest())
+        questions.initial_metadata()
         # A question ends with its call.
         self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, agent.execute, "fs.write", wanted, timeout=1)
         self.assertEqual(server.end(), 0, "an open stream of questions does not hold up the end")
@@ -341,6 +375,24 @@ class Ends(GrpcCase):
         self.assertRaises(grpc.RpcError, lambda: list(events))
         self.assertFalse(is_running(f"sleep {mark}"))
         self.assertFalse((self.work / "x").exists())
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can be two users")
+    def test_sigterm_ends_a_server_that_can_make_no_thread(self):
+        user = hostile.OTHER_USER + 1  # no other process of it counts for the limit
+        place = self.scratch / "of-another"
+        for folder in (place, place / "work", place / "home"):
+            folder.mkdir()
+            os.chown(folder, user, user)
+        self.scratch.chmod(0o755)
+        _, file = self.config(f"[[principal]]\nuid = {os.geteuid()}\nagents = ['bot']\n")
+        server = Server(place / "work", f"unix:{place}/s", "--server-config", file, env={**self.environment, "HOME": str(place / "home")},
+                        user=("prlimit", "--nproc=40", "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"))
+        self.addCleanup(server.end, signal.SIGKILL)
+        client = Client(server.address)
+        self.addCleanup(client.close)
+        for call in [client.start("fs.search", {"path": ".", "pattern": "x"}, task=f"many-{n}", timeout=5) for n in range(60)]:
+            call.exception()  # some may be lost
+        self.assertIn(server.end(), (0, 3), server.said)  # 3: gRPC did not end
 
     def is_refused(self):
         try:
@@ -444,6 +496,48 @@ class Transactions(GrpcCase):
             self.assertRegex(refused.error, "^E[A-Z]+: .")
         self.refused(grpc.StatusCode.INVALID_ARGUMENT, client.tools.Rollback, aios.RollbackRequest(execution_id="exec-1"))
 
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can be two users")
+    def test_a_principal_takes_back_only_calls_of_its_agents(self):
+        self.scratch.chmod(0o755)
+        principals = f"[[principal]]\nuid = {os.geteuid()}\nagents = ['bot']\n[[principal]]\nuid = {hostile.OTHER_USER}\nagents = ['eve']\n"
+        server = self.serve(*self.config(principals))
+        client = Client(server.address)
+        self.addCleanup(client.close)
+        os.chmod(self.socket, 0o666)
+        committed = self.write(client, "a.txt")
+        self.state(client.transactions.Begin)
+        staged = self.write(client, "b.txt")
+        for execution in (committed, staged):
+            self.assertEqual(self.as_other(execution), "PERMISSION_DENIED")
+        self.state(client.transactions.Commit)
+        client.close()
+        server.end()
+        self.serve(*self.config(principals))
+        os.chmod(self.socket, 0o666)
+        self.assertEqual(self.as_other(committed), "PERMISSION_DENIED", "the record names the agent, too")
+        self.assertEqual(((self.work / "a.txt").read_text(), (self.work / "b.txt").read_text()), ("x\n", "x\n"))
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can be two users")
+    def test_a_principal_uses_up_only_its_own_share_of_open_tasks(self):
+        users = (os.geteuid(), hostile.OTHER_USER, *range(100_000, 100_062))  # 64 principals
+        client = self.client(*self.config("".join(f"[[principal]]\nuid = {user}\nagents = ['*']\n" for user in users)))
+        self.scratch.chmod(0o755)
+        os.chmod(self.socket, 0o666)
+        for number in range(15):  # a 64th of 1,000
+            self.state(client.transactions.Begin, task=f"task-{number}")
+        said = self.state(client.transactions.Begin, task="one-more", success=False).error
+        self.assertIn("15 tasks of this principal", said)
+        request = v1.TransactionRequest(agent_id="eve", task_id="mine", reason="Mine").SerializeToString()
+        answer = bytes.fromhex(self.status_of_other("galley.v1.Transactions/Begin", request.hex()))
+        self.assertTrue(v1.TransactionState.FromString(answer).success)
+        self.state(client.transactions.Rollback, task="task-0")
+        self.state(client.transactions.Begin, task="one-more")
+
+    def as_other(self, execution):
+        """Returns the status of a rollback by another user, who speaks for eve."""
+        request = aios.RollbackRequest(execution_id=execution, agent_id="eve", reason="mine").SerializeToString()
+        return self.status_of_other("Rollback", request.hex())
+
     def test_the_stream_has_the_output_and_ends_with_the_answer(self):
         self.need_walls()
         client = self.client("--profile", "native")
@@ -515,6 +609,8 @@ class Python(GrpcCase):
             exec(FS_READ + "async def register():\n" + REGISTER, names)
             result = await names["fs_read"]("notes.txt")
             self.assertEqual((result.content, result.size), ("some notes\n", 11))
+            (self.work / "big.txt").write_text("a line\n" * 700_000)
+            self.assertEqual((await names["fs_read"]("big.txt")).size, 4_900_000)
             await names["register"]()
             called = await galley_aios.tool_client.execute("custom.my_tool", {"a": 1, "b": 2})
             self.assertEqual(called.output, {"sum": 3})
@@ -550,6 +646,10 @@ class Python(GrpcCase):
             for name in ("fs.read", "mytool", "custom.", "custom. x"):
                 with self.assertRaisesRegex(galley_aios.ToolError, "EVALIDATION"):
                     await registry.register(name, "No", schema, fail)
+            # What is registered stays if what should replace it is refused.
+            with self.assertRaises(galley_aios.ToolError):
+                await registry.register("custom.my_tool", "No", {"type": 5}, fail)
+            self.assertEqual(json.loads((await ask("custom.my_tool", {"a": 2})).output_json), {"b": 3})
 
         asyncio.run(use())
         wait_until(lambda: not client.tools.ListTools(aios.ListToolsRequest(namespace="custom")).tools)
