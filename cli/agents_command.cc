@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -76,7 +77,7 @@ struct SkippedAgent {
   bool operator==(const SkippedAgent&) const = default;
 };
 
-/// What one command changes.
+/// The changes of one command.
 struct AgentPlan {
   std::vector<PlannedEntry> entries;
   std::vector<SkippedAgent> skipped;
@@ -133,9 +134,10 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
 
 std::vector<AgentPart> wanted_parts(const AgentArguments& which) {
   std::vector<AgentPart> parts;
-  const bool is_any = which.mcp || which.hook || which.wrapper || which.run;
+  const bool is_any = which.mcp || which.hook || which.commands || which.wrapper || which.run;
   if (which.mcp || !is_any) parts.push_back(AgentPart::kMcp);
   if (which.hook || !is_any) parts.push_back(AgentPart::kHook);
+  if (which.commands || !is_any) parts.push_back(AgentPart::kCommands);
   if (which.wrapper) parts.push_back(AgentPart::kWrapper);
   if (which.run) parts.push_back(AgentPart::kRun);
   return parts;
@@ -185,13 +187,16 @@ Result<void> ask(Session& session, const PlannedFiles& files) {
 
 /// Puts files back, the last written first. Returns `error`, which also names the files that stay
 /// changed.
-Error put_back(const std::vector<const PlannedFile*>& written,
-               const std::vector<std::string>& new_folders, Error error) {
+Error put_back(const std::vector<const PlannedFile*>& written, std::vector<std::string> new_folders,
+               Error error) {
   for (auto one = written.rbegin(); one != written.rend(); ++one) {
     const auto restored = (*one)->file.restore((*one)->text);
     if (restored) continue;
     error.message += "; " + (*one)->file.path() + " stays changed: " + restored.error().message;
   }
+  // A folder has a longer name than those that it is in.
+  std::sort(new_folders.begin(), new_folders.end(),
+            [](const auto& one, const auto& other) { return one.size() > other.size(); });
   for (const std::string& folder : new_folders) remove_if_empty(folder);
   return error;
 }
@@ -227,6 +232,23 @@ Json entries_json(const std::vector<PlannedEntry>& entries) {
   return list;
 }
 
+/// Calls `line` once for the files of one part that have the same state, with their names.
+void for_each_line(const std::vector<PlannedEntry>& entries,
+                   const std::function<void(const PlannedEntry&, const std::string&)>& line) {
+  for (size_t first = 0; first < entries.size();) {
+    const PlannedEntry& one = entries[first];
+    size_t end = first + 1;
+    while (end < entries.size() && entries[end].agent == one.agent &&
+           entries[end].entry.part == one.entry.part && entries[end].scope == one.scope &&
+           entries[end].state == one.state) {
+      ++end;
+    }
+    const size_t more = end - first - 1;
+    line(one, more == 0 ? one.file : fmt::format("{} and {} more", one.file, more));
+    first = end;
+  }
+}
+
 void print(Session& session, const AgentPlan& plan, const PlannedFiles& files, bool is_diff_shown) {
   const Arguments& arguments = session.arguments();
   if (session.is_json()) {
@@ -244,14 +266,14 @@ void print(Session& session, const AgentPlan& plan, const PlannedFiles& files, b
     const Terminal& terminal = session.terminal();
     session.print(diffs_of(files, terminal.has_color(), terminal.escapes()));
   }
-  for (const PlannedEntry& planned : plan.entries) {
+  for_each_line(plan.entries, [&](const PlannedEntry& planned, const std::string& in) {
     const std::string would = arguments.dry_run ? "would be " : "";
     const bool is_change = planned.state == "added" || planned.state == "removed";
     session.say(fmt::format("{} {}: {}{} in {}", planned.agent, agent_part_name(planned.entry.part),
-                            is_change ? would : "", planned.state, planned.file));
+                            is_change ? would : "", planned.state, in));
     const std::string& next = planned.entry.next_step;
     if (planned.state == "added" && !next.empty()) session.say(next);
-  }
+  });
   for (const SkippedAgent& one : plan.skipped) {
     session.say(one.agent + " is left out: " + printable_line(one.message));
   }
@@ -281,10 +303,7 @@ std::vector<AgentEntry> consents_to(const AgentProgram& agent, const std::string
 Result<std::vector<AgentEntry>> entries_of(const std::string& name, AgentPart part,
                                            AgentScope scope, const AgentPlaces& places,
                                            bool is_install) {
-  if (part != AgentPart::kRun) {
-    GALLEY_ASSIGN(AgentEntry entry, agent_entry(name, part, scope, places));
-    return std::vector<AgentEntry>{std::move(entry)};
-  }
+  if (part != AgentPart::kRun) return agent_entries(name, part, scope, places);
   if (scope != AgentScope::kUser) {
     return fail(ErrorKind::kUsage, "agents.no_such_part",
                 "a consent belongs to you, not to a project: leave out --project");
@@ -399,28 +418,32 @@ std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
   return present > 0 ? "present" : "absent";
 }
 
+void add_states(const AgentProgram& program, AgentScope scope, const std::vector<AgentEntry>& found,
+                const AgentPlaces& places, std::vector<PlannedEntry>& entries) {
+  for (const AgentEntry& entry : found) {
+    PlannedEntry& planned =
+        entries.emplace_back(PlannedEntry{std::string(program.name), scope, entry, "", ""});
+    planned.state = entry_state(planned, places);
+  }
+}
+
 Result<int> list_agents(Session& session) {
   GALLEY_ASSIGN(const AgentPlaces places, agent_places());
-  constexpr std::array kParts = {AgentPart::kMcp, AgentPart::kHook, AgentPart::kWrapper};
+  constexpr std::array kParts = {AgentPart::kMcp, AgentPart::kHook, AgentPart::kCommands,
+                                 AgentPart::kWrapper};
   GALLEY_ASSIGN(const UserSettings user, load_user_settings());
   const auto consents = consent_folder(user, places.project);
   std::vector<PlannedEntry> entries;
   for (const AgentProgram& program : agent_programs()) {
     for (const AgentPart part : kParts) {
       for (const AgentScope scope : {AgentScope::kProject, AgentScope::kUser}) {
-        auto entry = agent_entry(program.name, part, scope, places);
-        if (!entry) continue;
-        PlannedEntry planned{std::string(program.name), scope, *std::move(entry), "", ""};
-        planned.state = entry_state(planned, places);
-        entries.push_back(std::move(planned));
+        const auto found = agent_entries(program.name, part, scope, places);
+        if (found) add_states(program, scope, *found, places, entries);
       }
     }
     if (!consents) continue;
-    for (AgentEntry& entry : consents_to(program, places.home, *consents)) {
-      PlannedEntry planned{std::string(program.name), AgentScope::kUser, std::move(entry), "", ""};
-      planned.state = entry_state(planned, places);
-      entries.push_back(std::move(planned));
-    }
+    add_states(program, AgentScope::kUser, consents_to(program, places.home, *consents), places,
+               entries);
   }
   if (session.is_json()) {
     Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", false}};
@@ -429,11 +452,11 @@ Result<int> list_agents(Session& session) {
     return kExitDone;
   }
   std::string text;
-  for (const PlannedEntry& planned : entries) {
+  for_each_line(entries, [&](const PlannedEntry& planned, const std::string& files) {
     text += fmt::format("{:<9} {:<8} {:<8} {:<10} {}\n", planned.agent,
                         agent_part_name(planned.entry.part), agent_scope_name(planned.scope),
-                        planned.state, printable_line(planned.file));
-  }
+                        planned.state, printable_line(files));
+  });
   session.print(text);
   return kExitDone;
 }

@@ -1,10 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/printable.h"
@@ -22,6 +27,7 @@ constexpr size_t kUsualSessions = 20;
 /// More overlapping paths than this are only counted.
 constexpr size_t kMaxListedOverlaps = 200;
 constexpr size_t kMaxPrintedOverlaps = 20;
+constexpr std::chrono::seconds kLookAgain{1};
 constexpr size_t kLine = 80;  ///< columns
 constexpr size_t kSessionColumn = 28;
 constexpr size_t kAgentColumn = 12;
@@ -103,13 +109,11 @@ void say_left_out(Session& session, const WorkspaceActivity& activity, size_t mo
   }
 }
 
-Result<int> agents_status(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const WorkspaceActivity activity, activity_of(*workspace));
+void show_activity(Session& session, const WorkspaceActivity& activity, int64_t now_ns) {
   const uint64_t limit = session.arguments().limit;
   const size_t most = limit > 0 ? limit : kUsualSessions;
   const size_t shown = std::min<size_t>(most, activity.sessions.size());
-  const ShownTime when{"relative", place_of(*workspace).clock().wall_ns()};
+  const ShownTime when{"relative", now_ns};
   Json document = {{"schema", "galley.agents-status/1"},
                    {"ok", true},
                    {"sessions", Json::array()},
@@ -143,7 +147,7 @@ Result<int> agents_status(Session& session) {
   for (const std::string& tx : activity.damaged) document["damaged"].push_back(tx);
   if (session.is_json()) {
     session.print(document);
-    return kExitDone;
+    return;
   }
   if (!activity.damaged.empty()) {
     session.print_error_lines(session.with_hints(
@@ -152,12 +156,47 @@ Result<int> agents_status(Session& session) {
   }
   if (activity.sessions.empty()) {
     session.say("no session has staged or committed anything here");
-    return kExitDone;
+    return;
   }
   session.print(text);
   say_left_out(session, activity, activity.sessions.size() - shown,
                activity.overlaps.size() - std::min(activity.overlaps.size(), kMaxPrintedOverlaps));
-  return kExitDone;
+}
+
+/// Shows what overlaps now and did not at the last look, until the program is stopped.
+Result<int> follow_overlaps(Session& session, const Workspace& workspace,
+                            WorkspaceActivity activity) {
+  const auto texts_of = [](const WorkspaceActivity& of) {
+    std::set<std::string> texts;
+    for (const PathOverlap& overlap : of.overlaps) texts.insert(overlap_text(overlap));
+    return texts;
+  };
+  std::set<std::string> known = texts_of(activity);
+  while (true) {
+    std::fflush(stdout);
+    std::this_thread::sleep_for(kLookAgain);
+    GALLEY_ASSIGN(activity, activity_of(workspace));
+    std::set<std::string> now = texts_of(activity);
+    std::string added;
+    for (const std::string& text : now) {
+      if (!known.contains(text)) added += text;
+    }
+    known = std::move(now);
+    if (added.empty()) continue;
+    if (session.is_json()) {
+      show_activity(session, activity, place_of(workspace).clock().wall_ns());
+    } else {
+      session.print(added);
+    }
+  }
+}
+
+Result<int> agents_status(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const WorkspaceActivity activity, activity_of(*workspace));
+  show_activity(session, activity, place_of(*workspace).clock().wall_ns());
+  if (!session.arguments().agents.follow) return kExitDone;
+  return follow_overlaps(session, *workspace, activity);
 }
 
 }  // namespace

@@ -30,11 +30,13 @@ void add_and_take_away(const galley::AgentEntry& agent, const std::string& text)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   for (const galley::AgentProgram& program : galley::agent_programs()) {
-    for (const auto part : {galley::AgentPart::kMcp, galley::AgentPart::kHook}) {
-      const auto entry =
-          galley::agent_entry(program.name, part, galley::AgentScope::kProject, places());
-      GALLEY_CHECK(entry.has_value());
-      add_and_take_away(*entry, text);
+    if (!program.usual) continue;  // Galley does not write its configuration
+    for (const auto part :
+         {galley::AgentPart::kMcp, galley::AgentPart::kHook, galley::AgentPart::kCommands}) {
+      const auto entries =
+          galley::agent_entries(program.name, part, galley::AgentScope::kProject, places());
+      GALLEY_CHECK(entries.has_value());
+      for (const galley::AgentEntry& entry : *entries) add_and_take_away(entry, text);
     }
   }
   return 0;

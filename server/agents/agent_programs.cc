@@ -1,6 +1,7 @@
 #include "server/agents/agent_programs.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/hash.h"
@@ -166,6 +167,93 @@ AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& p
   return out;
 }
 
+/// A command that a person types in an agent: `galley-VERB`.
+struct TypedCommand {
+  std::string_view verb;
+  std::string_view description;
+  std::string_view options;  ///< empty: it takes no turn
+};
+constexpr std::array<TypedCommand, 4> kTypedCommands = {{
+    {"turns", "List what was done after each prompt, with the numbers of the turns", ""},
+    {"diff", "Show what the last turn changed in files, or the turn that you name", " --turn last"},
+    {"undo", "Take back the last turn, or the turn that you name", " --turn last"},
+    {"redo", "Bring back the turn that was taken back last, or the one that you name",
+     " --turn last"},
+}};
+
+/// The text for the model. It runs Galley in its own shell, so that the hook judges the command
+/// as one of this agent and session; a shell command of the file itself would bypass the hook.
+std::string prompt_of(const TypedCommand& command, std::string_view arguments) {
+  const std::string line = "galley " + std::string(command.verb) + std::string(command.options);
+  std::string text = "Run `" + line + "` once in the shell, exactly so, and show its output.\n";
+  if (!command.options.empty()) {
+    text += "If the user names a turn here, such as 3 or 3..5, write it in place of `last`";
+    text += arguments.empty() ? ".\n" : ": " + std::string(arguments) + "\n";
+  }
+  text +=
+      "Do nothing else: change no file and do not repeat what was taken back. If it fails, "
+      "show its message and ask the user.\n";
+  return text;
+}
+
+/// Returns the file of a command below `folder`, in the form that the agent reads (as of 2026-11):
+/// Markdown with a head of YAML, where `#` begins a comment, or TOML for Gemini CLI. codex has
+/// only skills since 0.117, which a person starts with `$galley-undo`.
+AgentEntry command_entry(std::string_view agent, const std::string& folder,
+                         const TypedCommand& command) {
+  const std::string name = "galley-" + std::string(command.verb);
+  const std::string about = std::string(command.description);
+  if (agent == "gemini") {
+    return {AgentPart::kCommands,
+            {folder + "/commands/" + name + ".toml"},
+            {GeneratedFile("", "#",
+                           "description = \"" + about + "\"\nprompt = \"\"\"\n" +
+                               prompt_of(command, "{{args}}") + "\"\"\"\n")},
+            false,
+            {folder + "/commands", folder},
+            ""};
+  }
+  if (agent == "codex") {
+    const std::string skills = folder + "/skills";
+    return {AgentPart::kCommands,
+            {skills + "/" + name + "/SKILL.md"},
+            {GeneratedFile("---\n", "#",
+                           "name: " + name + "\ndescription: " + about +
+                               ". Only if the user asks for it by this name.\n---\n\n" +
+                               prompt_of(command, ""))},
+            false,
+            {skills + "/" + name, skills, folder},
+            ""};
+  }
+  const std::string more = agent == "claude" ? "disable-model-invocation: true\n" : "";
+  return {AgentPart::kCommands,
+          {folder + "/commands/" + name + ".md"},
+          {GeneratedFile("---\n", "#",
+                         "description: " + about + "\n" + more + "---\n\n" +
+                             prompt_of(command, "$ARGUMENTS"))},
+          false,
+          {folder + "/commands", folder},
+          ""};
+}
+
+std::vector<AgentEntry> command_entries(std::string_view agent, AgentScope scope,
+                                        const AgentPlaces& places) {
+  const bool is_user = scope == AgentScope::kUser;
+  std::string folder = in(is_user ? places.home : places.project, kClaudeFolder);
+  if (agent == "codex") folder = is_user ? places.codex_home : in(places.project, kCodexFolder);
+  if (agent == "gemini") folder = in(is_user ? places.home : places.project, kGeminiFolder);
+  if (agent == "opencode") {
+    folder = is_user ? places.config_home + "/opencode" : in(places.project, kOpencodeFolder);
+  }
+  std::vector<AgentEntry> entries;
+  for (const TypedCommand& command : kTypedCommands) {
+    entries.push_back(command_entry(agent, folder, command));
+  }
+  const std::string sign = agent == "codex" ? "$" : "/";
+  entries.front().next_step = "in a new session, type " + sign + "galley-undo and the like";
+  return entries;
+}
+
 AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string name(agent);
   const std::string folder = places.home + "/.local/bin";
@@ -225,6 +313,8 @@ std::string_view agent_part_name(AgentPart part) {
       return "mcp";
     case AgentPart::kHook:
       return "hook";
+    case AgentPart::kCommands:
+      return "commands";
     case AgentPart::kRun:
       return "run";
     case AgentPart::kWrapper:
@@ -237,8 +327,8 @@ std::string_view agent_scope_name(AgentScope scope) {
   return scope == AgentScope::kUser ? "user" : "project";
 }
 
-Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part, AgentScope scope,
-                               const AgentPlaces& places) {
+Result<std::vector<AgentEntry>> agent_entries(std::string_view agent, AgentPart part,
+                                              AgentScope scope, const AgentPlaces& places) {
   std::vector<std::string> names;
   bool is_configured = false;
   for (const AgentProgram& program : agent_programs()) {
@@ -250,17 +340,19 @@ Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part, AgentScop
                 "Galley knows no agent '" + std::string(agent) + "'" + did_you_mean(agent, names));
   }
   if (part == AgentPart::kWrapper) {
-    if (scope == AgentScope::kUser) return wrapper_entry(agent, places);
+    if (scope == AgentScope::kUser) return std::vector{wrapper_entry(agent, places)};
     return no_such_part("a wrapper belongs to you, not to a project: add --user");
   }
   if (!is_configured) {
     return no_such_part("Galley does not write into the files of " + std::string(agent) +
                         "; add --run or --wrapper, for galley run");
   }
-  if (agent == "codex") return codex_entry(part, scope, places);
-  if (agent == "claude") return claude_entry(part, scope, places);
-  if (agent == "gemini") return gemini_entry(part, scope, places);
-  return opencode_entry(part, scope, places);
+  if (part == AgentPart::kCommands) return command_entries(agent, scope, places);
+  if (agent == "codex") return std::vector{codex_entry(part, scope, places)};
+  if (agent == "gemini") return std::vector{gemini_entry(part, scope, places)};
+  if (agent == "opencode") return std::vector{opencode_entry(part, scope, places)};
+  GALLEY_ASSIGN(AgentEntry entry, claude_entry(part, scope, places));
+  return std::vector{std::move(entry)};
 }
 
 }  // namespace galley

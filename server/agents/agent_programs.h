@@ -39,10 +39,11 @@ class GeneratedFile {
 
 /// The way in which an agent works through Galley.
 enum class AgentPart : uint8_t {
-  kMcp,      ///< it starts `galley mcp` for its tools
-  kHook,     ///< its hooks tell `galley agent-hook` of prompts, and of calls before and after
-  kWrapper,  ///< a script runs it inside `galley run`
-  kRun,      ///< a person's consent to what it needs there (server/agents/agent_needs.h)
+  kMcp,       ///< it starts `galley mcp` for its tools
+  kHook,      ///< its hooks tell `galley agent-hook` of prompts, and of calls before and after
+  kCommands,  ///< a person types `/galley-undo` and the like in it
+  kWrapper,   ///< a script runs it inside `galley run`
+  kRun,       ///< a person's consent to what it needs there (server/agents/agent_needs.h)
 };
 
 /// Whether a configuration is for one project, or for all work of its user.
@@ -102,10 +103,11 @@ inline constexpr std::string_view kAllAgents = "all";
 /// The table of agents.
 [[nodiscard]] const std::vector<AgentProgram>& agent_programs();
 
-/// The entry for one part of an agent.
+/// The entries for one part of an agent, each for another file.
 /// Errors: kUsage `agents.unknown` with the known names; `agents.no_such_part`, with an
 ///         alternative, when the agent does not have such a file.
-[[nodiscard]] Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part,
-                                             AgentScope scope, const AgentPlaces& places);
+[[nodiscard]] Result<std::vector<AgentEntry>> agent_entries(std::string_view agent, AgentPart part,
+                                                            AgentScope scope,
+                                                            const AgentPlaces& places);
 
 }  // namespace galley

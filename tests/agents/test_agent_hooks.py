@@ -26,6 +26,14 @@ class HookedCodex(Codex):
     trusts_hooks = ("--dangerously-bypass-hook-trust",)
 
 
+class TypingOpenCode(OpenCode):
+    """Without a terminal it takes a typed command only as an option."""
+
+    def arguments(self, work, prompt):
+        name, *words = prompt.removeprefix("/").split()
+        return super().arguments(work, prompt)[:-1] + (["--command", name, *words] if prompt.startswith("/") else [prompt])
+
+
 class Hooked(AgentCase):
     def setUp(self):
         super().setUp()
@@ -37,10 +45,11 @@ class Hooked(AgentCase):
         (self.work / "a.txt").write_text("one\ntwo\n")
         self.git("init", "-q")
 
-    def run_agent(self, kind, script, *parts):
-        """Makes one run with the installed parts. Then uninstalls them, and checks that the agent's
-        files are as before."""
+    def run_agent(self, kind, script, *parts, prompts=("Do what the model says.",)):
+        """Makes a run for each prompt with the installed parts. Then uninstalls them, and checks
+        that the agent's files are as before."""
         with ModelServer(script) as model:
+            self.model = model
             agent = self.agent(kind, model.url)
             agent.configure()
             usual = agent.environment()
@@ -53,8 +62,8 @@ class Hooked(AgentCase):
             before = self.configured(agent, scope)
             self.galley("agents", "install", *entries, "--yes", expect=0, env=usual)
             self.assertNotEqual(self.configured(agent, scope), before)
-            ran = agent.run(self.work, "Do what the model says.")
-            self.check(model, ran)
+            for prompt in prompts:
+                self.check(model, agent.run(self.work, prompt))
             self.galley("agents", "uninstall", *entries, "--yes", expect=0, env=usual)
             self.assertEqual(self.configured(agent, scope), before)
 
@@ -99,6 +108,34 @@ class Hooked(AgentCase):
 
     def test_the_hook_applies_the_rules_to_claude(self):
         self.run_agent(Claude, self.edits_and_commands(Claude), "--hook")
+
+    def types_undo(self, kind, sign="/"):
+        """The text of the typed command reaches the model, and the hook lets it take back exactly
+        the named turn."""
+        def script():
+            shown = yield kind.shell("printf 'made\\n' > made.txt; rm a.txt")
+            assert (self.work / "made.txt").exists() and not (self.work / "a.txt").exists(), shown
+            yield Say("done")
+            asked = json.dumps(self.model.requests[-1])
+            assert "Run `galley undo --turn last` once in the shell" in asked, asked[-4000:]
+            shown = yield kind.shell("galley undo --turn 1")
+            assert not (self.work / "made.txt").exists(), shown
+            assert (self.work / "a.txt").read_text() == "one\ntwo\n", shown
+            yield Say("undone")
+
+        self.run_agent(kind, script, "--hook", "--commands", prompts=("Do what the model says.", f"{sign}galley-undo 1"))
+
+    def test_a_person_types_the_skill_in_codex(self):
+        self.types_undo(HookedCodex, "$")
+
+    def test_a_person_types_the_command_in_opencode(self):
+        self.types_undo(TypingOpenCode)
+
+    def test_a_person_types_the_command_in_gemini(self):
+        self.types_undo(Gemini)
+
+    def test_a_person_types_the_command_in_claude(self):
+        self.types_undo(Claude)
 
     def with_its_server(self, kind, mistake, mend, commit, opening=None):
         """The installed server, which the hook allows: an edit, a refusal, the fix, a commit."""

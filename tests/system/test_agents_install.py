@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import stat
+import tomllib
 from pathlib import Path
 
 import hostile
@@ -61,6 +62,16 @@ PLACES = {
     ("opencode", "mcp", "project"): "work/opencode.json", ("opencode", "mcp", "user"): "config/opencode/opencode.json",
     ("opencode", "hook", "project"): "work/.opencode/plugin/galley.js",
     ("opencode", "hook", "user"): "config/opencode/plugin/galley.js",
+}
+
+# (agent, scope) -> the files of the commands that a person types.
+COMMANDS = ("turns", "diff", "undo", "redo")
+COMMAND_PLACES = {
+    ("codex", "user"): "home/.codex/skills/galley-{}/SKILL.md", ("codex", "project"): "work/.codex/skills/galley-{}/SKILL.md",
+    ("claude", "user"): "home/.claude/commands/galley-{}.md", ("claude", "project"): "work/.claude/commands/galley-{}.md",
+    ("gemini", "user"): "home/.gemini/commands/galley-{}.toml", ("gemini", "project"): "work/.gemini/commands/galley-{}.toml",
+    ("opencode", "user"): "config/opencode/commands/galley-{}.md",
+    ("opencode", "project"): "work/.opencode/commands/galley-{}.md",
 }
 
 
@@ -128,8 +139,8 @@ class RoundTrip(InstallCase):
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(text)
                 before = snapshot(self.scratch, skip=())
-                self.assertEqual(self.states("install", agent, "--yes"), ["added", "added"])
-                self.assertEqual(self.states("uninstall", agent, "--yes"), ["removed", "removed"])
+                self.assertEqual(self.states("install", agent, "--yes"), ["added"] * 6)
+                self.assertEqual(self.states("uninstall", agent, "--yes"), ["removed"] * 6)
                 self.assertEqual(snapshot(self.scratch, skip=()), before)
 
     def test_the_written_configuration_has_the_form_that_agents_read(self):
@@ -179,8 +190,96 @@ class RoundTrip(InstallCase):
         self.agents("install", "codex", "--yes")
         with config.open("a") as more:
             more.write("\n[mcp_servers.mine]\ncommand = 'mine' # still\n")
-        self.assertEqual(self.states("uninstall", "codex", "--yes"), ["removed", "removed"])
+        self.assertEqual(self.states("uninstall", "codex", "--yes"), ["removed"] * 6)
         self.assertEqual(config.read_text().strip(), "[mcp_servers.mine]\ncommand = 'mine' # still")
+
+
+class Commands(InstallCase):
+    """What a person types in an agent to list, show, undo and redo turns."""
+
+    def files(self, agent, scope):
+        return {verb: self.scratch / COMMAND_PLACES[agent, scope].format(verb) for verb in COMMANDS}
+
+    def test_they_are_created_and_removed_again_with_their_folders(self):
+        before = snapshot(self.scratch, skip=())
+        for agent, scope in COMMAND_PLACES:
+            with self.subTest(f"{agent} {scope}"):
+                options = ("--commands", f"--{scope}", "--yes")
+                self.assertEqual(self.states("install", agent, *options), ["added"] * 4)
+                for verb, file in self.files(agent, scope).items():
+                    self.assertIn(f"`galley {verb}", file.read_text())
+                self.assertEqual(self.states("install", agent, *options), ["present"] * 4)
+                self.assertEqual(self.states("uninstall", agent, *options), ["removed"] * 4)
+                self.assertEqual(self.states("uninstall", agent, *options), ["absent"] * 4)
+                self.assertEqual(snapshot(self.scratch, skip=()), before)
+
+    def test_commands_of_a_person_stay(self):
+        for agent, scope in COMMAND_PLACES:
+            with self.subTest(f"{agent} {scope}"):
+                mine = self.files(agent, scope)["undo"]
+                mine.parent.mkdir(parents=True)
+                mine.write_text("mine\n")
+                before = snapshot(self.scratch, skip=())
+                for verb in ("install", "uninstall"):
+                    said = self.galley("agents", verb, agent, f"--{scope}", "--commands", "--yes", expect=1)
+                    self.assert_one_clear_message(said)
+                    self.assertIn(str(mine), said.stderr.decode())
+                    self.assertEqual(snapshot(self.scratch, skip=()), before)
+                mine.rename(mine.with_name("other"))
+                before = snapshot(self.scratch, skip=())
+                self.agents("install", agent, f"--{scope}", "--commands", "--yes")
+                self.agents("uninstall", agent, f"--{scope}", "--commands", "--yes")
+                self.assertEqual(snapshot(self.scratch, skip=()), before)
+
+    def test_a_changed_command_stays(self):
+        self.agents("install", "claude", "--commands", "--yes")
+        undo = self.files("claude", "project")["undo"]
+        undo.write_text(undo.read_text() + "and more\n")
+        before = snapshot(self.scratch, skip=())
+        said = self.galley("agents", "uninstall", "claude", "--yes", expect=1)
+        self.assertIn("nothing was changed", said.stderr.decode())
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+
+    def test_the_files_have_the_form_that_agents_read(self):
+        for agent in ("codex", "claude", "gemini", "opencode"):
+            self.agents("install", agent, "--commands", "--project", "--yes")
+            for verb, file in self.files(agent, "project").items():
+                text = file.read_text()
+                if agent == "gemini":
+                    read = tomllib.loads(text)
+                    self.assertEqual(sorted(read), ["description", "prompt"])
+                    body = read["prompt"]
+                else:
+                    _, head, body = text.split("---\n", 2)
+                    keys = [line.split(":")[0] for line in head.splitlines() if not line.startswith("#")]
+                    self.assertEqual(keys, {"codex": ["name", "description"], "opencode": ["description"],
+                                            "claude": ["description", "disable-model-invocation"]}[agent])
+                    self.assertEqual(text.splitlines()[0], "---")
+                turn = "" if verb == "turns" else " --turn last"
+                self.assertIn(f"`galley {verb}{turn}`", body)
+                arguments = {"codex": None, "gemini": "{{args}}"}.get(agent, "$ARGUMENTS")
+                if arguments and turn:
+                    self.assertEqual(body.count(arguments), 1)
+
+    def test_a_message_names_them_once(self):
+        said = self.galley("agents", "install", "gemini", "--commands", "--yes", expect=0)
+        lines = [line for line in (said.stdout + said.stderr).decode().splitlines() if "gemini commands:" in line]
+        self.assertEqual(lines, [f"gemini commands: added in {self.work}/.gemini/commands/galley-turns.toml and 3 more"])
+        listed = self.galley("agents", "list", expect=0).stdout.decode().splitlines()
+        found = [line for line in listed if line.startswith("gemini    commands project")]
+        self.assertEqual(len(found), 1, listed)
+        self.assertIn(" present ", found[0])
+
+    def test_an_agent_may_not_change_them(self):
+        self.agents("install", "claude", "--yes")
+        self.agents("install", "opencode", "--yes")
+        for file in (*self.files("claude", "project").values(), *self.files("opencode", "project").values()):
+            with self.subTest(file.name):
+                before = file.read_bytes()
+                edit = json.dumps([{"tool": "Write", "args": {"file_path": str(file.relative_to(self.work)), "content": "x"}}])
+                refused = self.galley("--agent", "claude", "apply", "--format", "calls", stdin=edit.encode(), expect=1)
+                self.assertIn(file.name.encode(), refused.stdout + refused.stderr)
+                self.assertEqual(file.read_bytes(), before)
 
 
 class Refusals(InstallCase):
@@ -253,7 +352,7 @@ class Refusals(InstallCase):
         for mode in (0o600, 0o640, 0o644):
             file.write_text('{"key": "secret"}\n')
             file.chmod(mode)
-            self.agents("install", "gemini", "--user", "--yes")
+            self.agents("install", "gemini", "--mcp", "--hook", "--user", "--yes")
             self.assertEqual(stat.S_IMODE(file.stat().st_mode), mode)
             self.assertEqual(os.listdir(file.parent), ["settings.json"])
             self.agents("uninstall", "gemini", "--user", "--yes")
@@ -301,7 +400,8 @@ class Lists(InstallCase):
 
     def test_each_place_is_listed_with_its_state(self):
         self.assertEqual(set(self.states_of_all()), set(PLACES) | {
-            (agent, part, "user") for agent in AGENTS for part in ("wrapper", "run")})
+            (agent, part, "user") for agent in AGENTS for part in ("wrapper", "run")} | {
+            (agent, "commands", scope) for agent, scope in COMMAND_PLACES})
         self.assertEqual(set(self.states_of_all().values()), {"absent"})
         self.agents("install", "gemini", "--hook", "--yes")
         (self.work / ".mcp.json").write_text('{"mcpServers": {"galley": 1}}')
@@ -366,7 +466,8 @@ class All(InstallCase):
         done = self.all("install", "--yes")
         self.assertEqual(done["diff"], shown["diff"])
         self.assertEqual({(entry["agent"], entry["part"]): entry["state"] for entry in done["entries"]},
-                         {(agent, part): "added" for agent in ("codex", "claude", "gemini") for part in ("mcp", "hook")})
+                         {(agent, part): "added" for agent in ("codex", "claude", "gemini")
+                          for part in ("mcp", "hook", "commands")})
         why = {one["agent"]: one["message"] for one in done["skipped"]}
         self.assertEqual(set(why), {"opencode", "qwen", "cline", "goose", "amp"})
         self.assertIn("no program 'opencode'", why["opencode"])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import hostile
 from mcp_client import McpClient
@@ -139,6 +140,33 @@ class Overlapping(StatusCase):
         self.galley("--agent", "claude", "--session", "s1", "apply", stdin=b"--- a/before\n+++ b/before\n@@ -1 +1 @@\n-2\n\\ No newline at end of file\n+own\n",
                     expect=0)
         self.assertEqual(self.overlaps(), {"both": (["s1"], ["s2"]), "third": (["s1"], [""])})
+
+    def follow(self, *options):
+        follower = subprocess.Popen([GALLEY, "-C", self.work, *options, "agents", "status", "--follow"], text=True,
+                                    stdout=subprocess.PIPE, env={**os.environ, **self.environment})
+        self.addCleanup(follower.stdout.close)
+        self.addCleanup(follower.wait)
+        self.addCleanup(follower.kill)
+        return follower.stdout
+
+    def test_follow_shows_an_overlap_when_it_arises(self):
+        self.call("s1", "shared", "1\n")
+        lines = self.follow()
+        self.assertRegex("".join(lines.readline() for _ in range(3)), r"^SESSION .*\ns1 .*\n  \S+ stages 1 file\n$")
+        self.call("s2", "shared", "2\n", agent="codex")
+        self.assertEqual(lines.readline(), "both: shared\n")
+        self.assertRegex(lines.readline(), "^    staged by claude in .*, staged by codex in ")
+
+    def test_follow_prints_a_document_for_each_change_with_json(self):
+        self.call("s1", "shared", "1\n")
+        lines = self.follow("--json")
+
+        def document():
+            return json.loads("".join(iter(lines.readline, "}\n")) + "}")
+
+        self.assertEqual(document()["overlaps"], [])
+        self.call("s2", "shared", "2\n", agent="codex")
+        self.assertEqual([one["path"] for one in document()["overlaps"]], ["shared"])
 
     def test_two_transactions_of_one_session_do_not_overlap(self):
         for text in "12":

@@ -16,25 +16,31 @@ std::string below_project(const std::string& file) {
   return file.starts_with(root) ? file.substr(root.size()) : "";
 }
 
+void expect_agent_files(const AgentEntry& entry) {
+  for (const std::string& file : entry.files) {
+    const auto path = RelPath::parse(below_project(file));
+    ASSERT_TRUE(path) << file;
+    EXPECT_TRUE(is_agent_file(*path)) << file;
+  }
+}
+
 TEST(AgentPrograms, EveryInstalledFileIsAnAgentFile) {
   // The home may be a workspace, too.
   const AgentPlaces places = {"/project", "/project", "/project/.config", "/project/.codex"};
   size_t files = 0;
   for (const AgentProgram& program : agent_programs()) {
-    for (const AgentPart part : {AgentPart::kMcp, AgentPart::kHook}) {
+    for (const AgentPart part : {AgentPart::kMcp, AgentPart::kHook, AgentPart::kCommands}) {
       for (const AgentScope scope : {AgentScope::kProject, AgentScope::kUser}) {
-        const auto entry = agent_entry(program.name, part, scope, places);
-        if (!entry) continue;  // Claude Code keeps a user's servers itself
-        for (const std::string& file : entry->files) {
-          const auto path = RelPath::parse(below_project(file));
-          ASSERT_TRUE(path) << file;
-          EXPECT_TRUE(is_agent_file(*path)) << file;
-          ++files;
+        const auto entries = agent_entries(program.name, part, scope, places);
+        if (!entries) continue;  // Claude Code keeps a user's servers itself
+        for (const AgentEntry& entry : *entries) {
+          expect_agent_files(entry);
+          files += entry.files.size();
         }
       }
     }
   }
-  EXPECT_GE(files, 15U);
+  EXPECT_GE(files, 15U + 32U);
 }
 
 TEST(AgentPrograms, AgentFilesIncludeEverythingBelowThemInAnySpelling) {

@@ -15,9 +15,9 @@ namespace {
 const AgentPlaces kPlaces = {"/p", "/h", "/h/.config", "/h/.codex"};
 
 AgentEntry entry_of(const char* agent, AgentPart part) {
-  auto entry = agent_entry(agent, part, AgentScope::kProject, kPlaces);
-  EXPECT_TRUE(entry.has_value());
-  return *std::move(entry);
+  auto entries = agent_entries(agent, part, AgentScope::kProject, kPlaces);
+  EXPECT_TRUE(entries.has_value());
+  return entries->front();
 }
 
 /// Adds all entries and takes them away, the last one first; the text in between.
