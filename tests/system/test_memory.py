@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""`galley mcp` keeps no memory of the calls that it answered."""
+"""`galley mcp` keeps no memory of the calls that it answered, and a preview uses large pages."""
 
+import mmap
 import os
+import random
 import re
+import resource
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -72,6 +76,47 @@ class LongLines(SystemCase):
             answer, peak = self.cost(line)
             self.assertIn("at most 16 MiB", answer.get("error", answer)["message"])
             self.assertLess(peak, 96 * 1024)
+
+
+def page_faults(work, of=resource.RUSAGE_SELF):
+    """Returns the page faults that a call causes here, or in the processes that it waits for."""
+    before = resource.getrusage(of).ru_minflt
+    work()
+    return resource.getrusage(of).ru_minflt - before
+
+
+def need_large_pages():
+    def touch():
+        with mmap.mmap(-1, 8 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as block:
+            block.madvise(mmap.MADV_HUGEPAGE)
+            for at in range(0, len(block), mmap.PAGESIZE):
+                block[at] = 1
+
+    if page_faults(touch) > (8 << 20) / mmap.PAGESIZE / 2:
+        raise unittest.SkipTest("the kernel gives no large pages here")
+
+
+class Preview(SystemCase):
+    def git(self, *arguments):
+        return subprocess.run(["git", *arguments], cwd=self.tree, check=True, stdout=subprocess.PIPE).stdout
+
+    def test_a_preview_of_many_files_takes_few_page_faults(self):
+        need_large_pages()
+        words = random.Random(1)
+        self.tree = self.scratch / "many"
+        self.tree.mkdir()
+        self.git("init", "-q")
+        for i in range(600):
+            lines = [f"value {words.random()} of line {line}\n" for line in range(600)]
+            (self.tree / f"{i}.txt").write_text("".join(lines))
+        self.git("add", "-A")
+        for path in self.tree.glob("*.txt"):
+            path.write_text(path.read_text().replace("of line 300\n", "of another line\n"))
+        patch = self.scratch / "many.patch"
+        patch.write_bytes(self.git("diff"))
+        self.git("checkout", "-q", ".")
+        faults = page_faults(lambda: self.galley("preview", patch, work=self.tree, expect=0), resource.RUSAGE_CHILDREN)
+        self.assertLess(faults, 2_000)  # both sides of the files have 10,000 pages of 4 KiB
 
 
 if __name__ == "__main__":
