@@ -13,11 +13,13 @@
 #include "cli/acp_run.h"
 #include "cli/agent_run.h"
 #include "cli/commands.h"
+#include "cli/documents.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/render.h"
 #include "cli/run_commits.h"
 #include "cli/run_service.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/place.h"
 #include "engine/stages/run_basis.h"
 #include "server/acp/acp_proxy.h"
@@ -342,7 +344,7 @@ Result<int> serve_editor(Session& caller) {
   GALLEY_ASSIGN(const auto end, start_and_attach(session, options));
   if (!end) return kExitDone;
   arguments.run.commits = when == AcpCommitTime::kSession && !relay.was_in_turn();
-  // Standard output belongs to the protocol, so nothing else is printed there.
+  // Standard output belongs to the protocol, so nothing else may appear there.
   arguments.global.is_quiet |= arguments.run.commits;
   arguments.global.is_json = false;
   Session last(arguments, caller.terminal());
@@ -368,8 +370,8 @@ Result<std::string> only_live_run(const StateDirectory& state) {
       fmt::format("{} programs run here: name one of {}", live.size(), fmt::join(live, ", ")));
 }
 
-/// Connects to the socket of a live run.
-Result<Fd> reach(Session& session, const std::string& wanted) {
+/// Returns the run that the command names.
+Result<RunFolder> named_run(Session& session, const std::string& wanted) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const StateDirectory* state = persistent_of(*workspace).state();
   if (state == nullptr) {
@@ -377,7 +379,12 @@ Result<Fd> reach(Session& session, const std::string& wanted) {
   }
   GALLEY_ASSIGN(const std::string tx,
                 wanted.empty() ? only_live_run(*state) : RunFolder::find(*state, wanted));
-  GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*state, tx));
+  return RunFolder::open(*state, tx);
+}
+
+/// Connects to the socket of a live run.
+Result<Fd> reach(Session& session, const std::string& wanted) {
+  GALLEY_ASSIGN(const RunFolder folder, named_run(session, wanted));
   return connect_to_supervisor(folder.directory().descriptor());
 }
 
@@ -414,6 +421,58 @@ Result<int> stop(Session& session) {
   return kExitDone;
 }
 
+Json paths_json(const std::vector<RelPath>& paths) {
+  Json list = Json::array();
+  for (const RelPath& path : paths) list.push_back(path.str());
+  return list;
+}
+
+std::string sync_text(const InnerTransaction::SyncedRun& done, const std::string& tx) {
+  std::string text;
+  for (const RelPath& path : done.taken) text += "taken over: " + printable_line(path.str()) + "\n";
+  for (const MergedPath& one : done.merged) {
+    text += one.how + ": " + printable_line(one.path.str()) + "\n";
+  }
+  for (const RelPath& path : done.skipped) {
+    text +=
+        "not taken over, because the program changed it meanwhile or has something in its "
+        "way: " +
+        printable_line(path.str()) + "\n";
+  }
+  if (text.empty() && done.conflicts.empty()) text = "the run " + tx + " has what is on disk\n";
+  return text;
+}
+
+Result<int> sync(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("sync"));
+  GALLEY_ASSIGN(const RunFolder folder, named_run(session, session.arguments().id));
+  GALLEY_ASSIGN(Transaction transaction, session.resume(folder.tx()));
+  GALLEY_ASSIGN(InnerTransaction::SyncedRun done, inner(transaction).sync_run());
+  Conflict conflict;
+  conflict.reason = "conflict.changed_on_disk";
+  for (PathConflict& path : done.conflicts) {
+    GALLEY_TRY(hide_unread(session, path));
+    conflict.paths.push_back(std::move(path));
+  }
+  const bool is_whole = conflict.paths.empty() && done.skipped.empty();
+  if (session.is_json()) {
+    Json document = {{"schema", "galley.sync/1"}, {"ok", is_whole},
+                     {"tx", folder.tx()},         {"taken", paths_json(done.taken)},
+                     {"merged", Json::array()},   {"skipped", paths_json(done.skipped)}};
+    for (const MergedPath& one : done.merged) {
+      document["merged"].push_back({{"path", one.path.str()}, {"how", one.how}});
+    }
+    if (!conflict.paths.empty()) document["conflict"] = conflict_json(conflict);
+    session.print(document);
+  } else {
+    session.terminal().print(sync_text(done, folder.tx()));
+    if (!conflict.paths.empty())
+      session.terminal().print_message(
+          conflict_text(conflict, "the run keeps these files as they were"));
+  }
+  return is_whole ? kExitDone : kExitNo;
+}
+
 }  // namespace
 
 int run_run(Session& session) {
@@ -428,5 +487,6 @@ int run_acp(Session& session) {
 
 int run_attach(Session& session) { return session.finish(attach(session)); }
 int run_stop(Session& session) { return session.finish(stop(session)); }
+int run_sync(Session& session) { return session.finish(sync(session)); }
 
 }  // namespace galley

@@ -99,14 +99,14 @@ bool is_of_an_op(const Journal& journal, const ContentId& content) {
   });
 }
 
-/// A new file has no earlier text of others. What a formatter made of it is the agent's, too.
+/// A new file contains no text of others. A formatter's changes of it are the agent's, too.
 bool is_all_of_the_edit(const JournalOp& op, const Node& now) {
   if (op.before.node.kind != FileKind::kAbsent) return false;
   return now == op.after.node || !op.renamed_from;
 }
 
-/// Takes the judged edit out of the present files by a three-way merge. What is left is the state
-/// without the edit: a save or a commit since then stays in it.
+/// Takes the judged edit out of the present files by a three-way merge. Returns the state without
+/// the edit: a save or a commit since then stays in it.
 Result<AgentSession::MadeEdit> without_others(const Journal& journal, const Directory& workspace,
                                               const std::shared_ptr<ContentStore>& store,
                                               const Clock& clock) {

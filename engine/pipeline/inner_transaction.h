@@ -58,6 +58,18 @@ class InnerTransaction {
   Result<StagedRebase> rebase_staged(const std::map<RelPath, Resolution>& resolutions = {});
   /// Returns the conflicts that rebase_staged() would find. Changes nothing.
   Result<std::vector<PathConflict>> conflicts();
+  /// The result of sync_run().
+  struct SyncedRun {
+    std::vector<RelPath> taken;           ///< paths that the run has not changed
+    std::vector<MergedPath> merged;       ///< paths that both sides changed
+    std::vector<PathConflict> conflicts;  ///< the run keeps these as they were
+    std::vector<RelPath> skipped;         ///< paths that the program changed at that moment
+  };
+  /// Gives the live run of this transaction what others committed since it began, as if the program
+  /// had begun with it: into its view, and as the base of its changes. The program is not paused.
+  /// Call it when the program waits: a write at the same moment may be lost. Stages nothing.
+  /// Errors: kNotFound `run.not_found`; kRefused `run.not_pinned`; kConflict `run.file_changes`.
+  Result<SyncedRun> sync_run();
   /// Returns a sentence for each of these paths whose staged change a rule asks a person about, at
   /// most kMaxAnnounced. Rules about the whole proposal are left to the gate.
   [[nodiscard]] std::vector<std::string> questions_about(

@@ -164,6 +164,12 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   }
 }
 
+Result<Overlay::Entries> bases_of_run(const RunFolder& folder, const StateDirectory& state) {
+  GALLEY_ASSIGN(const RunNote note, folder.note());
+  GALLEY_ASSIGN(Bases bases, bases_of(folder, note, state));
+  return std::move(bases.entries);
+}
+
 Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
                              const std::shared_ptr<ContentStore>& store,
                              const std::string& position) {

@@ -41,6 +41,12 @@ struct RunCapture {
                                              const std::shared_ptr<ContentStore>& store,
                                              const IgnoreRule& ignore, bool is_live);
 
+/// Returns the state that the run saw of each path that is not on disk as the run saw it. The
+/// caller holds the writer lock.
+/// Errors: kInvalid `run.damaged`.
+[[nodiscard]] Result<Overlay::Entries> bases_of_run(const RunFolder& folder,
+                                                    const StateDirectory& state);
+
 /// Prepares the layer of an interrupted run for the next run. The new view shows the files on disk,
 /// except those in the layer. So bases are kept only for paths in the layer.
 /// `note.history` becomes `position`. The caller holds the writer lock.

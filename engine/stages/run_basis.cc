@@ -113,10 +113,17 @@ Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirec
 
 Result<void> set_base(const RunFolder& folder, const StateDirectory& state, const RelPath& path,
                       const Node& seen) {
-  GALLEY_ASSIGN(Overlay::Entries basis, settled_basis(folder, state));
   Overlay::Entry held;
   held.before = held.now = seen;
-  basis.insert_or_assign(path, std::move(held));
+  Overlay::Entries one;
+  one.emplace(path, std::move(held));
+  return set_bases(folder, state, one);
+}
+
+Result<void> set_bases(const RunFolder& folder, const StateDirectory& state,
+                       const Overlay::Entries& bases) {
+  GALLEY_ASSIGN(Overlay::Entries basis, settled_basis(folder, state));
+  for (const auto& [path, entry] : bases) basis.insert_or_assign(path, entry);
   return replace_basis(folder, basis);
 }
 

@@ -52,6 +52,12 @@ Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirec
 Result<void> set_base(const RunFolder& folder, const StateDirectory& state, const RelPath& path,
                       const Node& seen);
 
+/// Sets the bases of several paths of a live run. The contents of the entries are in the store of
+/// the stage. The entry of a directory that was made in the view has its inode and birth in the
+/// upper layer as the stamp (`mtime_ns` is the birth). The caller holds the writer lock.
+Result<void> set_bases(const RunFolder& folder, const StateDirectory& state,
+                       const Overlay::Entries& bases);
+
 /// Notes that `captured`, all changes of the run so far, is about to be committed. It becomes the
 /// basis after the commit.
 Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const ContentId& proposal,

@@ -19,8 +19,8 @@ constexpr size_t kSecretDigits = 16;
 constexpr int kProtocolVersion = 1;
 constexpr int kNotFoundCode = -32002;  // "resource not found" of the protocol
 
-/// Replaces half surrogate pairs, which have no UTF-8, by U+FFFD. A program that cuts a stream
-/// anywhere writes them.
+/// Replaces half surrogate pairs, which UTF-8 cannot encode, by U+FFFD. A program writes them if it
+/// cuts a stream anywhere.
 std::string without_half_pairs(std::string text) {
   constexpr size_t kEscapeBytes = 6;
   const auto unit_at = [&](size_t at) -> unsigned {

@@ -44,7 +44,7 @@ ordered_json option(const char* id, const std::string& name, const char* kind) {
   return {{"optionId", id}, {"name", name}, {"kind", kind}};
 }
 
-/// What a question about these changes leaves out; empty: nothing.
+/// Says which parts a question about these changes leaves out; empty: none.
 std::string not_shown(const std::vector<AcpChange>& parts) {
   const size_t shown = std::min(parts.size(), kMaxShown);
   const auto is_cut = [](const AcpChange& part) {

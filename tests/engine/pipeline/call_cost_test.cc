@@ -1,4 +1,4 @@
-// What a call of a tool costs in allocations and copied bytes. It counts, and measures no time.
+// Counts the allocations and copied bytes of a tool call. It measures no time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -133,7 +133,7 @@ TEST_F(CallQueue, DestructionAnswersTheRunningCallAndThoseThatWait) {
   std::optional<Transaction::CallQueue> queue(std::in_place, begin());
   auto waits = queue->submit("Wait", "{}");
   auto write = queue->submit("Write", R"({"file_path": "new.txt", "content": "x"})");
-  static_cast<void>(queue->submit("Read", R"({"file_path": "a.txt"})"));  // nobody waits for it
+  static_cast<void>(queue->submit("Read", R"({"file_path": "a.txt"})"));  // its future is dropped
   began_.wait();
   queue.reset();
   for (auto* one : {&waits, &write}) {

@@ -301,6 +301,8 @@ const std::set<std::string>& quiet_entries() {
       "begin", "begin_view", "begin_stored", "resume", "judge",
       // only of a git workspace (test_git_workspaces.py)
       "push",
+      // only of a live run (test_run_sync.py)
+      "sync_run",
       // which tools there are
       "add_tool", "remove_tool", "clear_tools", "enable_tool"};
   return names;

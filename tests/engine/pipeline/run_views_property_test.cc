@@ -77,7 +77,11 @@ class RunViewsProperty : public RunViews {
       if (what < 6) edit(player);
       if (what == 6) edit_beside();
       if (what == 7 || what == 8) commit_run(player);
-      if (what == 9) change_players(player);
+      if (what == 9 && syncs_ && player.origin.empty()) {
+        sync(player);
+      } else if (what == 9) {
+        change_players(player);
+      }
       look(players_[random_() % players_.size()]);
     }
     for (Player& player : players_) commit_run(player);
@@ -219,6 +223,49 @@ class RunViewsProperty : public RunViews {
     player.origin.clear();
   }
 
+  /// The run takes over the commits of others. Its own later changes start from them.
+  void sync(Player& player) {
+    const Tree theirs = tree();
+    auto transaction = workspace_->resume(player.run->id());
+    ASSERT_TRUE(transaction.has_value()) << transaction.error().message;
+    const auto done = inner(*transaction).sync_run();
+    ASSERT_TRUE(done.has_value()) << done.error().message;
+    ASSERT_EQ(tree(), theirs);
+    for (const RelPath& path : done->skipped) EXPECT_EQ(path.str(), "") << "was skipped";
+    std::set<std::string> left;
+    for (const PathConflict& conflict : done->conflicts) left.insert(conflict.path.str());
+    syncs_merged_ += done->merged.size();
+    syncs_left_ += left.size();
+    for (const char* path : {"a", "b", "d/c", "n0", "n1", "d/n2", "moved"}) {
+      const auto seen = in(player.seen, path);
+      const auto mine = in(player.mine, path);
+      const auto other = in(theirs, path);
+      SCOPED_TRACE(std::string("sync of ") + path);
+      if (left.contains(path)) {
+        EXPECT_NE(mine, seen) << path;
+        EXPECT_NE(other, seen) << path;
+        continue;
+      }
+      const std::string shown = player.run->view().read(path);
+      const auto now = shown == "E2" ? std::nullopt : std::optional(shown.substr(2));
+      if (mine == seen) {
+        EXPECT_EQ(now, other) << path;
+      } else if (other == seen || other == mine) {
+        EXPECT_EQ(now, mine) << path;
+      } else {
+        ASSERT_TRUE(seen && mine && other && now) << path << ": no merge of lines could be";
+        check_lines(lines_of(*seen), lines_of(*mine), lines_of(*other), lines_of(*now));
+      }
+      set(player.mine, path, now);
+      set(player.seen, path, other);
+    }
+  }
+
+  static void set(Tree& tree, const std::string& path, const std::optional<std::string>& text) {
+    tree.erase(path);
+    if (text) tree[path] = *text;
+  }
+
   static void check_conflict(const Player& player, const Tree& before, const ConflictPath& path) {
     const std::string& name = path.path.str();
     if (name == "d" || name == player.origin) return;
@@ -279,6 +326,9 @@ class RunViewsProperty : public RunViews {
  protected:
   int commits_ = 0;
   int conflicts_ = 0;
+  bool syncs_ = false;  ///< runs take over the commits of others between
+  size_t syncs_merged_ = 0;
+  size_t syncs_left_ = 0;
 };
 
 TEST_F(RunViewsProperty, EveryResultIsASerialOrderOrAConflictAndNothingIsLost) {
@@ -292,6 +342,17 @@ TEST_F(RunViewsProperty, EveryResultIsASerialOrderOrAConflictAndNothingIsLost) {
   RecordProperty("conflicts", conflicts_);
   EXPECT_GT(commits_, 0);
   EXPECT_GT(conflicts_, 0);
+}
+
+TEST_F(RunViewsProperty, SyncsBetweenLoseNothingEither) {
+  syncs_ = true;
+  for (uint32_t seed = 1001; seed <= 1040 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    play(seed);
+  }
+  EXPECT_GT(commits_, 0);
+  EXPECT_GT(syncs_merged_, 0U);
+  EXPECT_GT(syncs_left_, 0U);
 }
 
 }  // namespace

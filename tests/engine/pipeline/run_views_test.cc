@@ -94,6 +94,160 @@ TEST_F(RunViews, ChangedLinesOfTheRunAndOfAnotherCommitAreMerged) {
   EXPECT_EQ(run->view().read("f"), "okA\nb\nc\nd\ne\n");
 }
 
+TEST_F(RunViews, ASavedFileMayBeDeletedWithAnOldFolderWhoseModeTheRunChanged) {
+  tree_.write("d/x", "x\n");
+  tree_.write("gone", "gone\n");
+  GALLEY_CHECK(tree_.directory().set_mode(rel("d"), 0700).has_value());
+  const auto run = start();
+  ASSERT_EQ(run->call({"chmod", "d"}), "ok");
+  ASSERT_EQ(run->call({"remove", "gone"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  tree_.write("d/saved", "saved\n");
+  pass_a_tick();
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  EXPECT_EQ(run->view().read("d/saved"), "oksaved\n");
+  for (const char* path : {"d/saved", "d/x"}) ASSERT_EQ(run->call({"remove", path}), "ok");
+  ASSERT_EQ(run->call({"rmdir", "d"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_FALSE(tree_.exists("d"));
+}
+
+// --- sync: a live run gets what others committed ------------------------------------------------
+
+class SyncedRuns : public RunViews {
+ protected:
+  InnerTransaction::SyncedRun sync(const std::string& tx) {
+    auto transaction = workspace_->resume(tx);
+    GALLEY_CHECK(transaction.has_value());
+    auto done = inner(*transaction).sync_run();
+    EXPECT_TRUE(done.has_value()) << done.error().message;
+    return done ? *std::move(done) : InnerTransaction::SyncedRun();
+  }
+};
+
+TEST_F(SyncedRuns, ARunSeesOtherCommitsAfterASyncAndDoesNotProposeThem) {
+  tree_.write("f", "one\n");
+  tree_.write("gone", "gone\n");
+  tree_.write("d/x", "x\n");
+  const auto run = start();
+  EXPECT_EQ(run->view().read("new"), "E2");
+  commit_beside({{"f", "two\n"}, {"gone", std::nullopt}, {"d/x", std::nullopt}, {"new", "n\n"}});
+  commit_beside({{"e/deep/y", "y\n"}});
+  const auto done = sync(run->id());
+  EXPECT_TRUE(done.conflicts.empty());
+  EXPECT_TRUE(done.skipped.empty());
+  EXPECT_EQ(run->view().read("f"), "oktwo\n");
+  EXPECT_EQ(run->view().list(""), "ok e f new");
+  EXPECT_EQ(run->view().read("e/deep/y"), "oky\n");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  EXPECT_TRUE(sync(run->id()).taken.empty());
+}
+
+TEST_F(SyncedRuns, LinesOfBothAreMergedIntoTheViewAndTheRestIsProposed) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
+  EXPECT_EQ(sync(run->id()).merged.size(), 1U);
+  EXPECT_EQ(run->view().read("f"), "okA\nb\nc\nd\nE\n");
+  EXPECT_EQ(tree_.read("f"), "a\nb\nc\nd\nE\n");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+  // The run may now change the lines that others committed.
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\nEE\n"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nEE\n");
+}
+
+TEST_F(SyncedRuns, AChangeThatOthersMadeAsWellIsNoLongerTheRuns) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "b\nc\nd\ne\n"}), "ok");
+  commit_beside({{"f", "b\nc\nd\n"}});
+  EXPECT_TRUE(sync(run->id()).conflicts.empty());
+  EXPECT_EQ(run->view().read("f"), "okb\nc\nd\n");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
+TEST_F(SyncedRuns, AFileThatTheRunDeletedAfterOthersIsNotSkipped) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  commit_beside({{"f", std::nullopt}});
+  ASSERT_EQ(run->call({"remove", "f"}), "ok");
+  EXPECT_TRUE(sync(run->id()).skipped.empty());
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
+TEST_F(SyncedRuns, AConflictIsNamedByHunkAndLeavesTheFileAndItsBase) {
+  tree_.write("f", "one\n");
+  tree_.write("g", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "mine\n"}), "ok");
+  commit_beside({{"f", "theirs\n"}, {"g", "two\n"}});
+  const auto done = sync(run->id());
+  ASSERT_EQ(done.conflicts.size(), 1U);
+  ASSERT_EQ(done.conflicts[0].hunks.size(), 1U);
+  EXPECT_EQ(done.conflicts[0].hunks[0].found, "theirs\n");
+  EXPECT_EQ(done.conflicts[0].hunks[0].wanted, "mine\n");
+  EXPECT_EQ(run->view().read("f"), "okmine\n");
+  EXPECT_EQ(run->view().read("g"), "oktwo\n");
+  const auto outcome = commit(run->id());
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  // The program puts it right by itself.
+  ASSERT_EQ(run->call({"save", "f", "theirs\n"}), "ok");
+  EXPECT_TRUE(sync(run->id()).conflicts.empty());
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
+TEST_F(SyncedRuns, ChangesOfTheRunAndOfOthersInAndAroundFoldersStay) {
+  tree_.write("d/x", "x\n");
+  tree_.write("own", "own\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"write", "d/mine", "m\n"}), "ok");
+  ASSERT_EQ(run->call({"remove", "own"}), "ok");
+  commit_beside({{"d/x", std::nullopt}, {"e/y", "y\n"}});
+  EXPECT_TRUE(sync(run->id()).conflicts.empty());
+  EXPECT_EQ(run->view().list("d"), "ok mine");
+  EXPECT_EQ(run->view().list(""), "ok d e");
+  ASSERT_EQ(run->call({"write", "e/mine", "m\n"}), "ok");
+  tree_.write("e/saved", "not seen\n");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("e/y"), "y\n");
+  EXPECT_EQ(tree_.read("e/mine"), "m\n");
+  EXPECT_EQ(tree_.read("e/saved"), "not seen\n") << "the run never saw this file";
+  EXPECT_EQ(tree_.read("d/mine"), "m\n");
+  EXPECT_FALSE(tree_.exists("d/x"));
+  EXPECT_FALSE(tree_.exists("own"));
+}
+
+TEST_F(SyncedRuns, LaterCommitsAreHiddenUntilTheNextSync) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  commit_beside({{"f", "two\n"}, {"e/y", "y\n"}});
+  sync(run->id());
+  commit_beside({{"f", "three\n"}, {"e/z", "z\n"}, {"e/y", std::nullopt}});
+  EXPECT_EQ(run->view().read("f"), "oktwo\n");
+  EXPECT_EQ(run->view().list("e"), "ok y");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  sync(run->id());
+  EXPECT_EQ(run->view().read("f"), "okthree\n");
+  EXPECT_EQ(run->view().list("e"), "ok z");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  ASSERT_TRUE(is_receipt(workspace_->undo()));
+  sync(run->id());
+  EXPECT_EQ(run->view().read("f"), "oktwo\n");
+  EXPECT_EQ(run->view().list("e"), "ok y");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
+TEST_F(SyncedRuns, WithoutALiveRunThereIsNothingToSync) {
+  auto transaction = workspace_->begin_stored();
+  ASSERT_TRUE(transaction.has_value());
+  const auto done = inner(*transaction).sync_run();
+  ASSERT_FALSE(done.has_value());
+  EXPECT_EQ(done.error().reason, "run.not_found");
+}
+
 TEST_F(RunViews, TheBaseIsTheStateThatTheRunSawAtItsFirstWrite) {
   tree_.write("f", "a\nb\nc\nd\ne\n");
   const auto run = start();

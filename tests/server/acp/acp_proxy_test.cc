@@ -86,7 +86,7 @@ AcpVerdict verdict_on(size_t parts) {
 }
 
 struct AcpProxyTest : ::testing::Test {
-  /// A prompt, and the agent's answer to it.
+  /// Sends a prompt and the agent's answer.
   void take_turn(const std::string& id = "1") {
     proxy.take_from_editor(R"({"jsonrpc":"2.0","id":)" + id +
                            R"(,"method":"session/prompt","params":{"sessionId":"s","prompt":)"
