@@ -38,19 +38,38 @@ class BlockReader {
   /// Reads whole files. A fence may have only a part of its file; the comparison with the file
   /// shows that later.
   void read_shown_files() {
-    for (const FencedFile& shown : fenced_files(document_)) {
+    const std::vector<FencedFile> files = fenced_files(document_);
+    for (const FencedFile& shown : files) {
       FileEdit file;
       file.path = shown.name;
       file.whole = document_.span(shown.fence + 1, shown.end);
       file.document_line = static_cast<uint32_t>(shown.fence + 1);
       // A bare word before a fence without a language may be the name of a command's output.
       const std::string_view head = trimmed(document_[shown.fence]);
-      file.may_be_new = file.path.find('/') != std::string::npos &&
-                        head.find_first_not_of("`~") != std::string_view::npos;
+      file.may_be_new = file.path.find('/') != std::string::npos
+                            ? head.find_first_not_of("`~") != std::string_view::npos
+                            : has_language_and_name(head) && is_only_fence(shown);
       set_.leniencies.push_back(
           {"whole_file", "a fence is taken for all of the file", file.path, file.document_line});
       set_.files.push_back(std::move(file));
     }
+  }
+
+  /// Whether the first line of a fence names a language and then a file, as "```python app.py" or
+  /// "```python:app.py".
+  static bool has_language_and_name(std::string_view head) {
+    head.remove_prefix(std::min(head.find_first_not_of("`~ "), head.size()));
+    const std::string_view language = head.substr(0, head.find_first_of(" :"));
+    return language.size() < head.size() && language.find_first_of("=./{") == std::string::npos &&
+           language != "file" && language != "File" &&
+           !fence_name_of("```" + std::string(head)).empty();
+  }
+
+  [[nodiscard]] bool is_only_fence(const FencedFile& shown) const {
+    for (size_t line = 0; line < document_.size(); ++line) {
+      if ((line < shown.fence || line > shown.end) && is_fence(document_[line])) return false;
+    }
+    return true;
   }
 
   tl::unexpected<Error> bad(std::string reason, size_t line, const std::string& what) const {

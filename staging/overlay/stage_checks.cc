@@ -358,7 +358,7 @@ std::optional<RelPath> same_name_nearby(const Directory& workspace, const RelPat
   return count == 1 ? found : std::nullopt;
 }
 
-std::optional<RelPath> same_name_elsewhere(const Directory& workspace, const RelPath& path) {
+SameName same_name_elsewhere(const Directory& workspace, const RelPath& path) {
   constexpr size_t kListedFolders = 1000;
   constexpr size_t kComparedNames = 50'000;
   const std::string name = path.str().substr(path.str().rfind('/') + 1);  // npos + 1 is 0
@@ -368,14 +368,14 @@ std::optional<RelPath> same_name_elsewhere(const Directory& workspace, const Rel
   std::deque<RelPath> folders = {RelPath::root()};
   size_t listed = 0;
   for (size_t names = 0; !folders.empty(); folders.pop_front()) {
-    if (++listed > kListedFolders) return std::nullopt;
+    if (++listed > kListedFolders) return {};
     const RelPath& folder = folders.front();
     const auto opened = workspace.open_directory(folder);
     if (!opened) continue;
     const auto entries = (*opened)->list();
     if (!entries) continue;
     names += entries->size();
-    if (names > kComparedNames) return std::nullopt;
+    if (names > kComparedNames) return {};
     for (const DirectoryEntry& entry : *entries) {
       const bool is_folder = entry.kind == FileKind::kDirectory && !entry.name.starts_with('.');
       const bool is_it = entry.kind == FileKind::kRegular && entry.name == name;
@@ -392,7 +392,7 @@ std::optional<RelPath> same_name_elsewhere(const Directory& workspace, const Rel
       most = shared;
     }
   }
-  return is_only_one ? found : std::nullopt;
+  return {is_only_one ? found : std::nullopt, !found};
 }
 
 std::optional<RelPath> name_file_inside(const Directory& workspace,
@@ -401,7 +401,7 @@ std::optional<RelPath> name_file_inside(const Directory& workspace,
   const std::string_view text = outside.path;
   if (outside.reason != "path.outside" || !text.starts_with('/')) return std::nullopt;
   const auto path = RelPath::parse(text.substr(std::min(text.find_first_not_of('/'), text.size())));
-  auto found = path ? same_name_elsewhere(workspace, *path) : std::nullopt;
+  auto found = path ? same_name_elsewhere(workspace, *path).nearest : std::nullopt;
   if (!found || (may_read && !may_read(*found))) return std::nullopt;
   outside.message += ", but '" + found->str() +
                      "' is in it and its path ends in the same way: name that file if it is meant";

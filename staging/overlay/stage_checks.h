@@ -33,11 +33,15 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
 [[nodiscard]] std::optional<RelPath> same_name_nearby(const Directory& workspace,
                                                       const RelPath& path);
 
-/// Finds the file with the same name, anywhere, that shares more folders above it with `path` than
-/// any other: `src/app/main.py` for `main.py` or `source/app/main.py`. Hidden folders do not count.
-/// Nothing if the tree is large, because another file could be as near.
-[[nodiscard]] std::optional<RelPath> same_name_elsewhere(const Directory& workspace,
-                                                         const RelPath& path);
+/// The files of a name in a tree, without hidden folders.
+struct SameName {
+  /// The file that shares more folders above it with a path than any other: `src/app/main.py` for
+  /// `main.py` or `source/app/main.py`.
+  std::optional<RelPath> nearest;
+  bool is_free = false;  ///< there is no such file
+};
+/// Finds the files with the same name, anywhere. Nothing is known of a large tree.
+[[nodiscard]] SameName same_name_elsewhere(const Directory& workspace, const RelPath& path);
 
 /// Finds the file in the same folder whose name differs only in case, or by a misspelling. Lists
 /// that folder.
@@ -45,7 +49,7 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
                                                       const RelPath& path);
 
 /// Names the file that an absolute path of another root probably means in the error `path.outside`:
-/// the only one of same_name_elsewhere(). Returns it; nothing for another error, or for a file that
+/// the nearest of same_name_elsewhere(). Returns it; nothing for another error, or for a file that
 /// may not be read.
 [[nodiscard]] std::optional<RelPath> name_file_inside(
     const Directory& workspace, const std::function<bool(const RelPath&)>& may_read,

@@ -135,8 +135,8 @@ class Stager {
       if (!edit->whole || is_mostly(*edit->whole, *meant)) file.nearby = meant->str();
     }
     if (file.refusal->reason != "patch.file_not_found") return {};
-    name_nearby(*file.refusal, *edit);
-    return edit->may_be_new && file.nearby.empty() ? make_shown_file(*edit) : Result<void>();
+    const bool is_free = name_nearby(*file.refusal, *edit);
+    return edit->may_be_new && is_free ? make_shown_file(*edit) : Result<void>();
   }
 
   /// Makes the file that an answer shows whole, if no file near by has a similar name.
@@ -153,20 +153,26 @@ class Stager {
   }
 
   /// Names a file with a similar path: probably that file was meant, not a new one. A file in any
-  /// folder, if the edit is for an existing one, or shows most of its lines.
-  void name_nearby(Error& missing, const FileEdit& edit) {
+  /// folder, if the edit is for an existing one, or shows most of its lines. Returns whether no
+  /// other file can be meant; by a name without a folder, none of that name anywhere.
+  bool name_nearby(Error& missing, const FileEdit& edit) {
     const auto path = RelPath::parse(missing.path);
     const Directory& workspace = plan_.overlay().workspace();
     auto other = path ? same_name_nearby(workspace, *path) : std::nullopt;
     if (path && !other) other = nearly_same_name(workspace, *path);
     const bool is_near = other.has_value();
-    if (path && !other) other = same_name_elsewhere(workspace, *path);
-    if (!other || (options_.may_read && !options_.may_read(*other))) return;
-    if (edit.may_be_new && !is_near && !is_mostly(*edit.whole, *other)) return;
+    const SameName same = path && !other ? same_name_elsewhere(workspace, *path) : SameName();
+    if (same.nearest) other = same.nearest;
+    const bool has_folder = edit.path.find('/') != std::string::npos;
+    if (!other || (options_.may_read && !options_.may_read(*other))) {
+      return has_folder || same.is_free;
+    }
+    if (edit.may_be_new && has_folder && !is_near && !is_mostly(*edit.whole, *other)) return true;
     const std::string named = "'" + missing.path + "' does not exist, but '" + other->str() +
                               "' does: name that file if it is meant";
     missing.message = named + missing.message.substr(missing.message.find(';'));
     outcome_.files.back().nearby = other->str();
+    return false;
   }
 
   [[nodiscard]] bool is_mostly(std::string_view text, const RelPath& path) {

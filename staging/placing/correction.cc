@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "staging/formats/read_edits.h"
@@ -24,6 +25,10 @@
 // of the hunk's telling context lines around it, in order. Any other place must have less than half
 // of that weight, and no context line may be elsewhere in the file only (doubtful_place.h).
 //
+// A removed line that the file has only with other blanks, quotes or without its final semicolon
+// was typed again. In a correction that is only offered, the file's only such line takes its place.
+// Its new lines stay as they are.
+//
 // Correction.MakesTheIntendedChangeOrIsAbsent tests this with random files, edits and mistakes.
 
 namespace galley {
@@ -43,6 +48,9 @@ constexpr size_t kMostContext = 10;
 
 /// Maximum number of lines of a text with several readings. The tables are quadratic.
 constexpr size_t kReadLines = 400;
+
+/// Minimum number of words of a removed line that is found although it was typed again.
+constexpr size_t kRetypedWords = 2;
 
 constexpr std::string_view kPatchNames = "--- a/f\n+++ b/f\n";
 
@@ -601,6 +609,62 @@ bool make_the_same(const Lines& file, const std::string& one, const std::string&
   return after(first) == after(second);
 }
 
+/// A line without the differences of a line that was typed again: blanks after the indentation, a
+/// final semicolon, and the kind of quotes where it has no meaning. Empty if too little is left.
+std::string retyped_key(std::string_view line) {
+  const std::string_view text = trim(line);
+  if (words_of(text).size() < kRetypedWords) return {};
+  const bool has_own_quotes = text.find_first_of("$\\`") != std::string_view::npos;
+  std::string out(indent_of(line));
+  for (size_t i = 0; i < text.size(); ++i) {
+    // Between two words or two equal signs, a blank has meaning.
+    const auto is_between = [&] {
+      const std::string sides = {text[i - 1], text[i + 1]};
+      return words_of(sides).size() == 1 ? words_of(sides).front().size() == 2
+                                         : sides[0] == sides[1] && !is_space(sides[0]);
+    };
+    if (is_space(text[i]) && !is_between()) continue;
+    out.push_back(text[i] == '"' && !has_own_quotes ? '\'' : text[i]);
+  }
+  if (out.ends_with(';')) out.pop_back();
+  return out;
+}
+
+/// Returns the hunk with the file's own lines in place of removed lines that were typed again.
+/// Empty if a removed line has no such line, or several, or if a new line equals one that was typed
+/// again: then it may be context.
+std::optional<Hunk> with_own_removed_lines(FileIndex& index, const Hunk& hunk) {
+  std::unordered_map<std::string, std::string_view> wanted;  // the file's line for each key
+  Hunk out = hunk;
+  std::vector<std::pair<HunkLine*, std::string>> retyped;
+  for (HunkLine& line : out.lines) {
+    const bool is_open = line.role == LineRole::kRemoved &&
+                         index.lines_like(line.text, LineFolding::kLineEnds).empty();
+    if (!is_open) continue;
+    std::string key = retyped_key(line.text);
+    if (key.empty() || !wanted.emplace(key, std::string_view()).second) return std::nullopt;
+    retyped.emplace_back(&line, std::move(key));
+  }
+  if (retyped.empty() || retyped.size() > kRuns) return std::nullopt;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.role == LineRole::kAdded && wanted.count(retyped_key(line.text)) > 0)
+      return std::nullopt;
+  }
+  if (!index.may_compare_all()) return std::nullopt;
+  const Lines& file = index.lines();
+  for (size_t i = 0; i < file.size(); ++i) {
+    const auto found = wanted.find(retyped_key(file[i]));
+    if (found == wanted.end()) continue;
+    if (!found->second.empty()) return std::nullopt;
+    found->second = file[i];
+  }
+  for (auto& [line, key] : retyped) {
+    line->text = wanted[key];
+    if (line->text.empty()) return std::nullopt;
+  }
+  return out;
+}
+
 }  // namespace
 
 bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
@@ -617,7 +681,10 @@ bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
 }
 
 std::string correction_of(FileIndex& index, const Hunk& hunk, bool is_to_be_made) {
-  return Corrector(index, hunk, is_to_be_made).run();
+  std::string out = Corrector(index, hunk, is_to_be_made).run();
+  if (!out.empty() || is_to_be_made) return out;
+  const auto own = with_own_removed_lines(index, hunk);
+  return own ? Corrector(index, *own, false).run() : std::string();
 }
 
 std::string correction_at(FileIndex& index, const Hunk& hunk, int64_t start) {
@@ -666,6 +733,21 @@ Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& scr
   return hunk;
 }
 
+/// The hunk with the added lines of each run before the removed ones. The file may have lines
+/// between the removed ones.
+Hunk with_added_lines_first(Hunk hunk) {
+  const auto is_changed = [](const HunkLine& line) { return line.role != LineRole::kContext; };
+  auto begin = hunk.lines.begin();
+  while (begin != hunk.lines.end()) {
+    begin = std::find_if(begin, hunk.lines.end(), is_changed);
+    const auto end = std::find_if_not(begin, hunk.lines.end(), is_changed);
+    std::stable_partition(begin, end,
+                          [](const HunkLine& line) { return line.role == LineRole::kAdded; });
+    begin = end;
+  }
+  return hunk;
+}
+
 std::vector<Hunk> readings_of(const Lines& before, const Lines& after) {
   if (before.size() > kReadLines || after.size() > kReadLines) return {};
   const CommonLines common(before, after);
@@ -678,7 +760,15 @@ std::vector<Hunk> readings_of(const Lines& before, const Lines& after) {
     }
   }
   std::vector<Hunk> out;
-  for (const EditScript& script : scripts) out.push_back(hunk_between(before, after, script));
+  for (const EditScript& script : scripts) {
+    Hunk hunk = hunk_between(before, after, script);
+    const auto is_removal = [](const ChangedRange& range) {
+      return range.removed() > 1 && range.added() > 0;
+    };
+    if (std::any_of(script.begin(), script.end(), is_removal))
+      out.push_back(with_added_lines_first(hunk));
+    out.push_back(std::move(hunk));
+  }
   return out;
 }
 

@@ -20,7 +20,9 @@ namespace galley {
 /// Returns the hunk with the file's own lines as context, ready to send. Empty if the place of the
 /// change is not certain.
 ///
-/// The file must have the removed lines exactly as in the hunk. If lines are only added, the file
+/// The file must have the removed lines exactly as in the hunk; in a correction that is not made
+/// here, one may have other blanks, quotes or no final semicolon, if only one line is like it.
+/// If lines are only added, the file
 /// must have the hunk's lines before and after them. Every other place must have less than half as
 /// many of the hunk's telling context lines.
 ///
@@ -41,7 +43,8 @@ namespace galley {
 [[nodiscard]] Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& script);
 
 /// Returns the different hunks that a text and its replacement can mean: if one of two equal lines
-/// is removed, it may be the first or the second. Empty if the texts are too long.
+/// is removed, it may be the first or the second, and new lines may be before or after a line that
+/// only the file has. Empty if the texts are too long.
 [[nodiscard]] std::vector<Hunk> readings_of(const Lines& before, const Lines& after);
 
 /// Returns the correction of a change with several readings. Empty unless all readings have the

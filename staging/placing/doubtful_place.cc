@@ -404,4 +404,18 @@ bool is_split_ambiguous(const Lines& file, int64_t last, int64_t next) {
   return are_alike(last, next - 1) || are_alike(next, last + 1);
 }
 
+bool has_equal_line_close(const Lines& file, std::string_view removed, int64_t there) {
+  constexpr int64_t kClose = 3;
+  const std::string_view line = without_terminator(removed);
+  const auto text_at = [&](int64_t at) {
+    return without_terminator(file[static_cast<size_t>(at)]);
+  };
+  if (trim(line).empty() || text_at(there) == line) return false;
+  const int64_t last = std::min(static_cast<int64_t>(file.size()) - 1, there + kClose);
+  for (int64_t at = std::max<int64_t>(0, there - kClose); at <= last; ++at) {
+    if (text_at(at) == line) return true;
+  }
+  return false;
+}
+
 }  // namespace galley

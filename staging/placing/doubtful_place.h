@@ -56,6 +56,10 @@ namespace galley {
 /// it was written.
 [[nodiscard]] bool may_mean_an_equal_line(const Lines& file, const Hunk& made, const Hunk& stated);
 
+/// True if the file's line `there` differs in blanks from a removed line, and an equal line is at
+/// most three lines away.
+[[nodiscard]] bool has_equal_line_close(const Lines& file, std::string_view removed, int64_t there);
+
 /// True if it is uncertain where a part of a hunk ends and the next one begins. `last` is the
 /// file's last line of the first part, `next` the first line of the next part (0-based; -1: none).
 /// Either `last` equals the line above `next`, or `next` equals the line below `last`.

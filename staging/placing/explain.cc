@@ -174,6 +174,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
     out.rebased = correction_at(index, failed.hunk, nearest.start);
   }
   out.message += "; the nearest place is line " + std::to_string(out.nearest_line);
+  if (out.rebased.empty()) out.message += ": write the lines as the file has them";
   return out;
 }
 

@@ -288,4 +288,10 @@ const FileIndex::Outline& FileIndex::outline() {
   return *outline_;
 }
 
+bool FileIndex::may_compare_all() {
+  if (compared_ + lines_.size() > kMostCompared) return false;
+  compared_ += lines_.size();
+  return true;
+}
+
 }  // namespace galley

@@ -23,6 +23,9 @@ namespace galley {
 /// Ownership: borrows the content. Threads: confined to one thread.
 class FileIndex {
  public:
+  /// Maximum number of lines that may_compare_all() permits to compare.
+  static constexpr size_t kMostCompared = 400'000;
+
   /// `indentation_is_syntax`: indentation is syntax in the file's language. Then a line of one
   /// word and a colon opens a block; otherwise it is a label.
   explicit FileIndex(std::string_view content, bool indentation_is_syntax = false)
@@ -64,6 +67,9 @@ class FileIndex {
   };
   [[nodiscard]] const Outline& outline();
   [[nodiscard]] const LongTexts& long_texts();
+  /// Whether all lines may be compared once more, which the index does not make fast. This work is
+  /// limited for the lifetime of the index.
+  [[nodiscard]] bool may_compare_all();
 
  private:
   struct Index {
@@ -88,6 +94,7 @@ class FileIndex {
   std::array<std::unique_ptr<Index>, kLineFoldings> indexes_;
   std::unique_ptr<Outline> outline_;
   std::unique_ptr<LongTexts> long_texts_;
+  size_t compared_ = 0;
 };
 
 }  // namespace galley

@@ -1,6 +1,7 @@
 #include "staging/placing/hunk_search.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 
@@ -24,6 +25,7 @@
 //   (2) No other place has as many of the hunk's lines (FileIndex::nearest counts them as votes).
 //   (3) The file does not have any of the new lines yet. They could be added twice otherwise.
 //   (4) Inserted lines still have context on both sides. Otherwise the side could be wrong.
+//   (5) No ignored line is in the file as its negation (may_be_opposite).
 // Otherwise the place is doubtful. If only an ignored line is unexplained, the line number can
 // confirm the place (place_hunks.cc). Only telling lines count, because braces and blanks match
 // anywhere.
@@ -49,6 +51,36 @@ size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
   for (; at != end && at->role == LineRole::kAdded; ++at) ++count;
   if (count == outer_context || at == end || at->role != LineRole::kContext) return 0;
   return count + 1;
+}
+
+/// Whether two lines have the same words except for negations, but other negations or signs of a
+/// condition. Then the block below the file's line may be the opposite of the meant one.
+bool may_be_opposite(std::string_view one, std::string_view other) {
+  struct Condition {
+    std::vector<std::string_view> words;
+    std::string signs;
+  };
+  const auto condition_of = [](std::string_view line) {
+    constexpr std::array<std::string_view, 4> kNegations = {"not", "no", "never", "unless"};
+    Condition out;
+    for (const std::string_view word : words_of(line)) {
+      const bool negates =
+          std::find(kNegations.begin(), kNegations.end(), word) != kNegations.end();
+      if (!negates && word != "if") out.words.push_back(word);
+      if (negates) out.signs += '!';
+    }
+    for (size_t i = 0; i < line.size(); ++i) {
+      const char before = i == 0 ? ' ' : line[i - 1];
+      const bool is_arrow = line[i] == '>' && (before == '-' || before == '=');
+      const bool is_double = line[i] == before && std::string_view("=&|").find(before) < 3;
+      const bool compares = std::string_view("!<>").find(line[i]) < 3 && !is_arrow;
+      if (is_double || compares) out.signs += line[i];
+    }
+    return out;
+  };
+  const Condition first = condition_of(one);
+  const Condition second = condition_of(other);
+  return first.words == second.words && first.signs != second.signs;
 }
 
 }  // namespace
@@ -294,13 +326,15 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
       (places.drop_trailing > 0 && places.drop_trailing == context_.trailing &&
        first_kept_context(hunk_.lines.rbegin(), hunk_.lines.rend(), context_.trailing) > 0);
   bool is_damaged = false;  // then the new lines may be, too
+  bool is_opposite = false;
   for (size_t i = 0; i < pattern_.size(); ++i) {
     const bool is_left_out = i < places.drop_leading || i >= pattern_.size() - places.drop_trailing;
     const auto line = static_cast<size_t>(start) + i;
     if (!is_left_out) continue;
     places.is_unexplained = places.is_unexplained || !is_explained(i, static_cast<int64_t>(line));
-    is_damaged = is_damaged || (line < index_.lines().size() &&
-                                is_damaged_copy(pattern_[i], index_.lines()[line]));
+    if (line >= index_.lines().size()) continue;
+    is_damaged = is_damaged || is_damaged_copy(pattern_[i], index_.lines()[line]);
+    is_opposite = is_opposite || may_be_opposite(pattern_[i], index_.lines()[line]);
   }
   const int64_t end = start + static_cast<int64_t>(pattern_.size());
   places.is_unexplained =
@@ -316,7 +350,7 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
   const bool is_far_best = nearest.start == start && rival + 1 < nearest.votes;
   std::vector<int64_t> lines(pattern_.size());
   std::iota(lines.begin(), lines.end(), start);
-  places.is_doubtful = lost_a_side || !is_best || is_damaged ||
+  places.is_doubtful = lost_a_side || !is_best || is_damaged || is_opposite ||
                        leaves_a_block(index_, hunk_, lines) || adds_what_is_there(places) ||
                        (places.is_unexplained && !is_far_best);
 }

@@ -458,6 +458,8 @@ class HunkMender::Work {
         continue;
       }
       if (to < at) return std::nullopt;
+      if (line.role == LineRole::kRemoved && has_equal_line_close(file_, line.text, to))
+        return std::nullopt;
       while (at < to) put(LineRole::kContext, at++, out);
       put(line.role, at++, out);
     }

@@ -657,6 +657,8 @@ class HunkPlacer {
       if (!search.is_decided || search.places.is_doubtful || search.places.anchor_against ||
           !search.places.doubt.empty() || step_of(i) > options_.last_step) {
         out.failures.push_back(explain(i));
+        // If the hunk was cut off, a correction would make a part of its change.
+        if (edit_.doubt && i + 1 == edit_.hunks.size()) out.failures.back().rebased.clear();
         continue;
       }
       if (search.places.fold >= LineFolding::kBlanks && !take_own_characters(i)) {

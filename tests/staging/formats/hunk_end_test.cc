@@ -50,7 +50,7 @@ TEST(HunkEnd, LinesThatResembleFileLinesAreLinesOfAHunk) {
   const std::string other =
       names("q") + "@@ -2,2 +2,2 @@\n-x\n+y\n--- a/r\n+++ b/r\n@@ -1 +1 @@\n-1\n+2\n";
   EXPECT_EQ(read_as(other), "q: -x+y; r: -1+2");
-  // A patch of a patch has a sign before each line of it.
+  // A patch of a patch puts a sign before each line of the inner patch.
   const std::string patch = names("p.diff") +
                             "@@ -1,4 +1,4 @@\n---- a/x\n-+++ b/x\n+--- a/y\n++++ b/y\n"
                             " @@ -1 +1 @@\n -1\n";
@@ -71,7 +71,7 @@ TEST(HunkEnd, ContextOfV4AMayLackItsBlank) {
   EXPECT_EQ(read("def f():\n-    one\n+    two\n"), "f: =def f():-    one+    two");
   EXPECT_EQ(read("def f():\n\n-    one\n+    two\n\nend\n"), "f: =def f():=-    one+    two==end");
   EXPECT_EQ(read("def f():\n-    one\n+    two\n\n"), "f: =def f():-    one+    two");
-  // The word that ends a heredoc is no context.
+  // The word that ends a heredoc does not count as context.
   EXPECT_EQ(read_as("*** Begin Patch\n*** Update File: f\n@@\n-one\n+two\n\nEOF\n",
                     EditFormat::kApplyPatch),
             "f: -one+two");

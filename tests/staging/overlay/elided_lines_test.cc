@@ -21,6 +21,7 @@ constexpr const char* kSixFunctions =
 std::string result_of(const std::string& answer, const std::string& path = "f.cc",
                       const std::string& content = kSixFunctions) {
   auto workspace = make_memory_directory();
+  EXPECT_TRUE(make_directories(*workspace, RelPath::parse(path)->parent(), 0755));
   auto opened = workspace->open_writable_file(*RelPath::parse(path), OpenMode::kOpenOrCreate, 0644);
   EXPECT_TRUE(opened && (*opened)->write_at(0, content));
   auto edits = read_edits(answer, EditFormat::kAuto, {});
@@ -105,6 +106,22 @@ TEST(ElidedLines, AShownFileThatDoesNotExistIsMadeIfNoOtherCanBeMeant) {
   EXPECT_NE(
       result_of("tools/helper.cc\n```cpp\nint g();\n// other functions remain the same\n```\n"),
       "staged");
+}
+
+TEST(ElidedLines, TheOnlyFenceMayMakeAFileWithTheNameInItsTitle) {
+  const std::string lines = "\nint g() {\n  return 7;\n}\n```\n";
+  for (const std::string title : {"cpp helper.cc", "cpp title=\"helper.cc\"", "cpp:helper.cc"}) {
+    EXPECT_EQ(result_of("Here it is:\n\n```" + title + lines), "staged") << title;
+    EXPECT_EQ(result_of("```" + title + lines, "src/helper.cc"), "patch.file_not_found")
+        << "that file may be meant";
+    EXPECT_EQ(result_of("```" + title + lines, "helpers.cc"), "patch.file_not_found");
+    EXPECT_EQ(result_of("```" + title + lines + "\nRun:\n\n```sh\nmake\n```\n"),
+              "patch.file_not_found")
+        << "one of several fences may be an example";
+  }
+  for (const std::string title : {"helper.cc", "title=helper.cc", "file:helper.cc"}) {
+    EXPECT_EQ(result_of("```" + title + lines), "patch.file_not_found") << "without a language";
+  }
 }
 
 std::string block_with(const std::string& old_text, const std::string& new_text) {

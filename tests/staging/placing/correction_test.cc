@@ -7,6 +7,7 @@
 #include <random>
 
 #include "staging/formats/read_edits.h"
+#include "staging/placing/file_index.h"
 #include "staging/placing/place.h"
 
 namespace galley {
@@ -77,6 +78,124 @@ TEST(Correction, DoesNotReplaceALineThatTheEditDoesNotState) {
   EXPECT_EQ(
       correction(file, "  x := 1;\n  y := 99;\n  z := 3;\n", "  x := 1;\n  y := 100;\n  z := 3;\n"),
       "");
+}
+
+TEST(Correction, RemovesTheOnlyLineThatWasTypedAgain) {
+  const std::string file = "f(x) {\n  if (!x) {\n    fail('bad', x )\n  }\n}\n";
+  const std::string after = "f(x) {\n  if (!x) {\n    fail(\"worse\", x);\n  }\n}\n";
+  const std::string offered = correction(file, "  if (!x) {\n    fail(\"bad\", x);\n  }\n",
+                                         "  if (!x) {\n    fail(\"worse\", x);\n  }\n");
+  EXPECT_EQ(corrected(file, offered), after);
+  const std::string hunk =
+      "--- a/f.c\n+++ b/f.c\n@@ -2,3 +2,3 @@\n   if (!x) {\n-    fail(\"bad\", x);\n"
+      "+    fail(\"worse\", x);\n   }\n";
+  EXPECT_EQ(applied(file, hunk, EditFormat::kUnified), "") << "only offered";
+}
+
+TEST(Correction, DoesNotRemoveALineThatSaysSomethingElse) {
+  const auto offered = [](const std::string& own, const std::string& typed,
+                          const std::string& added = "  x = last();") {
+    const std::string file = "begin {\n  first();\n" + own + "\n  third();\n}\n";
+    return correction(file, "  first();\n" + typed + "\n  third();\n",
+                      "  first();\n" + added + "\n  third();\n");
+  };
+  EXPECT_NE(offered("  x = a+b;", "  x = a + b;", "  x = c;"), "");
+  EXPECT_EQ(offered("  x = a == b;", "  x = a != b;"), "") << "another operator";
+  EXPECT_EQ(offered("  x = a - -b;", "  x = a--b;"), "") << "blanks that separate signs";
+  EXPECT_EQ(offered("  x = not a;", "  x = nota;"), "") << "blanks that separate words";
+  EXPECT_EQ(offered("  x = '$a' b", "  x = \"$a\" b"), "") << "quotes with a meaning";
+  EXPECT_EQ(offered("  int x; // its use", "  int x;"), "") << "a comment that would be lost";
+  EXPECT_EQ(offered("  x = 0700;", "  x = 0o700;"), "") << "another number";
+  EXPECT_EQ(offered("  x = a;\n  third();\n  x = a ;", "  x = a"), "") << "two lines are like it";
+}
+
+TEST(Correction, KeepsALineThatIsRemovedAndAddedAgain) {
+  const std::string hunk =
+      "--- a/f.c\n+++ b/f.c\n@@ -1,3 +1,3 @@\n first();\n-say(\"a b\");\n-x = a + 1;\n"
+      "+say(\"a b\");\n+x = a + 2;\n";
+  const auto set = read_unified(hunk, {});
+  ASSERT_TRUE(set);
+  const PlacedEdits placed = place_edits("first();\nsay('a b');\nx = a + 1;\n", set->files[0], {});
+  ASSERT_EQ(placed.failures.size(), 1U);
+  EXPECT_EQ(placed.failures[0].rebased, "");
+}
+
+/// The correction that the refusal of the only hunk of `patch` offers.
+std::string offered_for(const std::string& file, const std::string& patch) {
+  const auto set = read_unified("--- a/f.c\n+++ b/f.c\n" + patch, {});
+  if (!set || set->files.size() != 1) return "not read";
+  const PlacedEdits placed = place_edits(file, set->files[0], {});
+  return placed.failures.size() == 1 ? placed.failures.front().rebased : "applied";
+}
+
+/// A line with another word may be about another thing, and only a person can tell.
+TEST(Correction, IsAbsentIfAWordOfALineIsAnother) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"def load_user(id):\n    row = cache.lookup_user(id)\n    return None\n\n"
+       "def load_order(id):\n    row = db.query(\"orders\", id)\n    return row\n",
+       "-    row = db.query(\"users\", id)\n+    row = db.query(\"users\", id, timeout=5)\n"
+       "     return row\n"},
+      {"[prod]\nurl = postgres://prod.example.com:5432/main\nport = 1\n",
+       "-url = postgres://staging.example.com:5432/main\n"
+       "+url = postgres://staging.example.com:5433/main\n port = 1\n"},
+      {"staging:\n  host: db.staging.example.com\n  port: 5432\n",
+       "   host: db.production.example.com\n-  port: 5432\n+  port: 6432\n"},
+      {"name,city,age,size\nCarol,Berlin,30,170\nDora,Paris,44,160\n",
+       " name,city,age,size\n-Alice,Berlin,30,170\n+Alice,Berlin,31,170\n"},
+      {"{\n  \"lodash-es\": \"^4.17.0\",\n  \"x\": \"1\"\n}\n",
+       " {\n-  \"lodash\": \"^4.17.0\",\n+  \"lodash\": \"^4.17.21\",\n   \"x\": \"1\"\n"},
+      {"import os\nfrom utils import bar\n",
+       " import os\n-from utils import foo\n+from utils.core import foo\n"},
+      {"switch (key) {\n  case KEY_UP: return move(0, 1, speed);\n}\n",
+       " switch (key) {\n-  case KEY_DOWN: return move(0, 1, speed);\n"
+       "+  case KEY_DOWN: return move(0, -1, speed);\n }\n"},
+      {"def delete_user(db, id, force):\n    db.remove(id)\n",
+       "-def create_user(db, id, force):\n+def create_user(db, id, force, name):\n"
+       "     db.remove(id)\n"},
+      {"def test_login_works(client, db):\n    client.login()\n",
+       " def test_login_fails(client, db):\n+    client.set_password(\"wrong\")\n"
+       "     client.login()\n"},
+      {"class OrderForm(Form):\n    name = Field()\n",
+       " class UserForm(Form):\n+    email = Field()\n     name = Field()\n"},
+      {"def handle_create(req, db):\n    x = load(req)\n    save(x)\n\n"
+       "def process(user, cfg):\n    x = load(req)\n    save(x)\n",
+       " def handle_delete(req, db):\n     x = load(req)\n-    save(x)\n+    drop(x)\n"},
+      {"total = price * int(count)\ndone()\n",
+       "-total = price * count\n+total = round(price * count)\n done()\n"},
+      {"rm -rf build/*\nmake all\n", "-rm -rf build\n+rm -rf build dist\n make all\n"},
+  };
+  for (const auto& [file, body] : cases) {
+    EXPECT_EQ(offered_for(file, "@@ @@\n" + body), "") << file << body;
+  }
+}
+
+/// Limit: kMostCompared of file_index.h
+TEST(Correction, ComparesALimitedNumberOfLinesOfAFile) {
+  const auto line = [](size_t i, char quote) {
+    return "say(" + (quote + std::to_string(i)) + quote + ", x);\n";
+  };
+  std::string file;
+  std::string patch = "--- a/f\n+++ b/f\n";
+  for (size_t i = 0; i < FileIndex::kMostCompared / 2; ++i) file += line(i, '\'');
+  for (const size_t i : {100, 200, 300}) {
+    patch += "@@ -" + std::to_string(i) + ",3 +" + std::to_string(i) + ",3 @@\n " +
+             line(i - 1, '\'') + "-" + line(i, '"') + "+other();\n " + line(i + 1, '\'');
+  }
+  const auto set = read_unified(patch, {});
+  ASSERT_TRUE(set && set->files.size() == 1);
+  const PlacedEdits placed = place_edits(file, set->files[0], {});
+  ASSERT_EQ(placed.failures.size(), 3U);
+  EXPECT_NE(placed.failures[0].rebased.find("-" + line(100, '\'')), std::string::npos);
+  EXPECT_NE(placed.failures[1].rebased.find("-" + line(200, '\'')), std::string::npos);
+  EXPECT_EQ(placed.failures[2].rebased, "");
+}
+
+TEST(Correction, IsAbsentIfTheHunkMayBeCutOff) {
+  const std::string file = "  first(a, b);\n  call('a b', c);\n  last();\n";
+  const std::string body = "   first(a, b);\n-  call(\"a b\", c);\n+  call(\"a c\", c);\n   las";
+  EXPECT_EQ(offered_for(file, "@@ -1,5 +1,5 @@\n" + body), "");
+  EXPECT_EQ(offered_for(file, "@@ -1,7 +1,9 @@\n" + body + "t();\n"), "");
+  EXPECT_NE(offered_for(file, "@@ -1,3 +1,3 @@\n" + body + "t();\n"), "");
 }
 
 TEST(Correction, ChangesOnlyTheIntendedFunction) {
@@ -174,6 +293,8 @@ class DriftGenerator {
     c.after = part(c.file, c.end, std::min(c.file.size(), c.end + context));
     const size_t drifts = 1 + below(4);
     for (size_t i = 0; i < drifts; ++i) drift(c, pick(c));
+    // Without its kept lines, the edit states the change of two adjacent lines.
+    if (c.inner.empty() && c.inner_begin != c.inner_end) return make();
     // A text edit that removes and adds an equal line does not change that line.
     const LineList gone = part(c.file, c.begin, c.end);
     for (std::string& line : c.added) {
@@ -246,7 +367,7 @@ class DriftGenerator {
             chance(0.5) ? made_up(c.file) : context[at] + " // " + std::to_string(below(9));
         break;
       case 1:
-        context.erase(context.begin() + static_cast<long>(at));
+        erase_line(context, &context == &c.before, &context == &c.after);
         break;
       case 2:
         context.insert(context.begin() + static_cast<long>(at), made_up(c.file));
@@ -257,6 +378,13 @@ class DriftGenerator {
   }
 
   /// The line next to the change stays: with another one there the edit states another place.
+  void erase_line(LineList& context, bool keeps_last, bool keeps_first) {
+    const size_t count = context.size() - (keeps_last || keeps_first ? 1 : 0);
+    if (count == 0) return;
+    context.erase(context.begin() + static_cast<long>((keeps_first ? 1 : 0) + below(count)));
+  }
+
+  /// As erase_line().
   void swap_lines(LineList& context, bool keeps_last, bool keeps_first) {
     const size_t count = context.size() - (keeps_last || keeps_first ? 1 : 0);
     if (count < 2) return;
@@ -368,6 +496,20 @@ void judge_offers(const DriftCase& c, const std::string& what, const PlacedEdits
 size_t correction_cases() {
   const char* asked = std::getenv("GALLEY_CORRECTION_CASES");
   return asked == nullptr ? 2000 : std::strtoul(asked, nullptr, 10);
+}
+
+TEST(Correction, IsAbsentIfNewLinesMayBeOnEitherSideOfALineThatOnlyTheFileHas) {
+  const std::string body = "  one();\n  two();\n";
+  const std::string end = "  five();\n}\n";
+  const auto offered = [&](const std::string& between) {
+    const std::string file = "f() {\n" + body + "  three();\n" + between + "  four();\n" + end;
+    const std::string stated = "f(int x) {\n" + body;
+    const PlacedEdits placed = replace_in(file, stated + "  three();\n  four();\n" + end,
+                                          stated + "  fresh();\n" + end, false);
+    return placed.failures.empty() ? "none" : placed.failures.front().rebased;
+  };
+  EXPECT_NE(offered(""), "");
+  EXPECT_EQ(offered("\n"), "");
 }
 
 TEST(Correction, MakesTheIntendedChangeOrIsAbsent) {

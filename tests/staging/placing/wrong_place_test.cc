@@ -218,6 +218,29 @@ void judge(const Case& c, bool has_numbers, size_t context, Tally& tally) {
   }
 }
 
+/// Whether a hunk with three leading context lines and one new line is applied.
+bool applies(const std::string& file, const std::string& condition) {
+  const auto set = read_unified("--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@\n def run(user, req):\n     " +
+                                    condition + "\n         log(user)\n+        grant(user)\n",
+                                {});
+  return set && place_edits(file, set->files.at(0), {}).failures.empty();
+}
+
+TEST(WrongPlace, NewLinesAreNotPutBelowTheOppositeCondition) {
+  const auto file = [](const std::string& condition) {
+    return "def run(user, req):\n    " + condition + "\n        log(user)\n        deny()\n";
+  };
+  EXPECT_TRUE(applies(file("if user.is_admin(req, True):"), "if user.is_admin(req):"));
+  EXPECT_TRUE(applies(file("if (user->is_admin(req))"), "if (user.is_admin(req))"));
+  EXPECT_FALSE(applies(file("if not user.is_admin(req):"), "if user.is_admin(req):"));
+  EXPECT_FALSE(applies(file("if user.is_admin(req):"), "if not user.is_admin(req):"));
+  EXPECT_FALSE(applies(file("unless user.is_admin(req)"), "if user.is_admin(req)"));
+  EXPECT_FALSE(applies(file("if (!user.is_admin(req))"), "if (user.is_admin(req))"));
+  EXPECT_FALSE(applies(file("if (a.size <= b.size)"), "if (a.size > b.size)"));
+  EXPECT_FALSE(applies(file("if (a.size != b.size)"), "if (a.size == b.size)"));
+  EXPECT_FALSE(applies(file("if (a.ok || b.ok)"), "if (a.ok && b.ok)"));
+}
+
 TEST(WrongPlace, NoneOfManyThousandEditsIsPlacedWrongly) {
   for (const bool repeats : {true, false}) {
     Tally numbered;
