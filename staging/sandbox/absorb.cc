@@ -409,11 +409,17 @@ Result<Absorption::Below> Absorption::look_for_marks(const Directory& opened, co
   return below;
 }
 
-/// Whether the directory on disk is the one that the command made, committed since. The command has
-/// seen nothing that others put into it.
+/// Whether the directory on disk is the one that the command made, committed since, or one of
+/// others that a sync put into its view. The base of the latter has the inode and the birth of the
+/// directory in the layer as a stamp. The command has seen nothing that others put into it later.
 Result<bool> Absorption::is_committed_since(const Directory& opened, const RelPath& path) const {
-  if (!overlay_.entries().contains(path)) return false;
+  const auto base = overlay_.entries().find(path);
+  if (base == overlay_.entries().end()) return false;
   GALLEY_ASSIGN(const FileStat made, opened.stat(RelPath::root()));
+  const BaseStamp& stamp = base->second.base;
+  const bool is_of_sync = made.birth_ns != 0 && stamp.inode == made.inode &&
+                          stamp.device == made.device && stamp.mtime_ns == made.birth_ns;
+  if (is_of_sync) return true;
   GALLEY_ASSIGN(const FileStat below, overlay_.workspace().stat(path));
   return made.birth_ns != 0 && below.birth_ns > made.birth_ns;
 }

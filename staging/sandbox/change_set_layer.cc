@@ -215,10 +215,13 @@ Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path,
 }
 
 /// Whether the command may have made a directory above the path. Then it never saw what others
-/// wrote there.
-bool is_below_staged(const Overlay::Entries& before, const RelPath& path) {
+/// wrote there. A directory that is older than the command is not its own.
+Result<bool> is_below_own(const Overlay::Entries& before, const RelPath& path,
+                          const Overlay& overlay, int64_t began_ns) {
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
-    if (before.contains(above)) return true;
+    if (!before.contains(above)) continue;
+    GALLEY_ASSIGN(const FileStat there, reachable_stat(overlay.workspace(), above));
+    if (there.birth_ns == 0 || there.birth_ns >= began_ns) return true;
   }
   return false;
 }
@@ -241,7 +244,8 @@ Result<void> check_changed_files(const Overlay::Entries& before, const WritableD
       report.refused.push_back({path.str(), "changed on disk while the command ran; run it again"});
       continue;
     }
-    const int64_t unchanged_ns = is_below_staged(before, path) ? 0 : rules.unchanged_ns;
+    GALLEY_ASSIGN(const bool is_own, is_below_own(before, path, overlay, rules.began_ns));
+    const int64_t unchanged_ns = is_own ? 0 : rules.unchanged_ns;
     GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path, unchanged_ns));
     // The clock of both stamps advances only every few milliseconds.
     if (written <= changed) forgotten.emplace(path, entry);

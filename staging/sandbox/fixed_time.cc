@@ -91,7 +91,7 @@ std::map<std::string, std::string> deterministic_environment(const std::string& 
 std::vector<std::string> determinism_notes(const std::string& library) {
   return {"programs saw a clock that stands still (" + library +
               "); those that are linked statically or ask the kernel themselves did not",
-          "still random: process ids, addresses, the order of threads, times of files, uptime, and "
+          "still random: process ids, the order of threads, times of files, uptime, and "
           "OpenSSL, which reads the processor's counter"};
 }
 

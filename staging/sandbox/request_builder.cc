@@ -134,6 +134,10 @@ std::string remedy_for(std::string_view step, int code) {
     return "the machine hides parts of /proc (a container?): allow the fallback "
            "sandbox.fallback = \"copy\"";
   }
+  if (step.starts_with("enter ") && code == EACCES) {
+    return "the command runs as another user, and that user must be able to pass through each "
+           "folder above it: give them the mode bit x (chmod o+x), or set TMPDIR to another folder";
+  }
   if (step.starts_with("keep ")) return "name directories in `keep`, through no link";
   if (code == ESTALE) return "the workspace was moved or replaced: open it again";
   return "see galley doctor";

@@ -638,6 +638,12 @@ void add_nameless(int process, const std::set<dev_t>& devices, Sum& sum) {
   Fd directory(openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const bool has_ended = !directory.is_open() && (errno == ENOENT || errno == ESRCH);
   if (has_ended) return;
+  uint64_t threads = 0;
+  if (is_exiting(process, threads)) {
+    // Its files are closed, or will be in a moment, unless another thread has them open.
+    sum.is_complete = sum.is_complete && threads <= 1;
+    return;
+  }
   DIR* files = directory.is_open() ? fdopendir(directory.get()) : nullptr;
   if (files == nullptr) {
     sum.is_complete = false;

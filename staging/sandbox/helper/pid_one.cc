@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -247,13 +248,19 @@ uint64_t field_of(std::string_view text, const char* key) {
              : std::strtoull(text.data() + at + std::strlen(key), nullptr, 10);
 }
 
+/// Returns the field of /proc/<pid>/stat with this number of proc(5), 3 or more; null if absent.
+const char* stat_field(std::string_view stat, int number) {
+  const size_t name_end = stat.rfind(')');  // the name may contain any character
+  if (name_end == std::string_view::npos) return nullptr;
+  const char* at = stat.data() + name_end + 1;
+  for (int field = 3; field < number && at != nullptr; ++field) at = std::strchr(at + 1, ' ');
+  return at;
+}
+
 /// utime, stime, cutime, cstime of /proc/<pid>/stat, in clock ticks.
 uint64_t ticks_of(std::string_view stat) {
-  const size_t name_end = stat.rfind(')');  // the name may contain any character
-  if (name_end == std::string_view::npos) return 0;
-  constexpr int kFieldsBeforeUtime = 11;
-  const char* at = stat.data() + name_end + 1;
-  for (int i = 0; i < kFieldsBeforeUtime && at != nullptr; ++i) at = std::strchr(at + 1, ' ');
+  constexpr int kUtime = 14;
+  const char* at = stat_field(stat, kUtime);
   if (at == nullptr) return 0;
   uint64_t sum = 0;
   for (int i = 0; i < 4; ++i) {
@@ -333,6 +340,8 @@ void become_command(const SandboxRequest& request, int notes) {
   (void)sigprocmask(SIG_SETMASK, &none, nullptr);
   (void)signal(SIGPIPE, SIG_DFL);  // main() ignores it
   umask(S_IWGRP | S_IWOTH);
+  // Programs also order objects by their addresses. Where the kernel refuses, they stay random.
+  if (request.fixed_random != 0) (void)personality(ADDR_NO_RANDOMIZE);
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> environment = pointers(request.environment);
   if (dup3(notes, kControlFd, O_CLOEXEC) < 0 && notes != kControlFd &&
@@ -381,6 +390,19 @@ void for_each_process(const std::set<pid_t>* chosen, const std::function<void(in
     close(process);
   }
   closedir(proc);
+}
+
+bool is_exiting(int process, uint64_t& threads) {
+  constexpr int kFlags = 9;
+  constexpr int kThreads = 20;
+  constexpr uint64_t kPfExiting = 4;  // PF_EXITING of the kernel; it stays set in a zombie
+  ProcText text{};
+  const std::string_view stat = read_proc(process, "stat", text);
+  const char* flags = stat_field(stat, kFlags);
+  const char* count = stat_field(stat, kThreads);
+  if (flags == nullptr || count == nullptr) return false;
+  threads = std::strtoull(count, nullptr, 10);
+  return (std::strtoull(flags, nullptr, 10) & kPfExiting) != 0;
 }
 
 Usage measure_all(uint64_t suspect_memory_bytes) { return measure(nullptr, suspect_memory_bytes); }

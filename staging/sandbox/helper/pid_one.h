@@ -39,6 +39,10 @@ struct Usage {
 /// directory. If `chosen` is null, it visits all except pid 1.
 void for_each_process(const std::set<pid_t>* chosen, const std::function<void(int)>& visit);
 
+/// Returns whether the first thread of a process is ending or a zombie; the kernel then shows none
+/// of its open files. `threads` counts that thread and those that still run.
+[[nodiscard]] bool is_exiting(int process, uint64_t& threads);
+
 /// Returns the sums over every process in /proc except pid 1. The figures of a process that was
 /// waited for are part of its parent's (proc(5)), so each is counted once; add_waited_for() adds
 /// those that pid 1 waited for. Above `suspect_memory_bytes` the exact memory figure is read, which

@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "staging/sandbox/process_streams.h"
 #include "staging/sandbox/sandbox_probe.h"
@@ -247,6 +250,23 @@ TEST_P(SandboxCopy, OnlyAllowedProgramsAreExecuted) {
   });
 }
 
+TEST(CopyOfRoot, AClosedTmpdirIsNamedInTheError) {
+  need_walls(User::kRoot, Walls::kCopy);
+  if (geteuid() != 0) GTEST_SKIP() << "only root runs commands as another user";
+  const TempDirectory own;
+  ASSERT_EQ(chmod(own.path().c_str(), 0700), 0);
+  World world(copying());
+  (void)setenv("TMPDIR", own.path().c_str(), 1);
+  Command command = world.defaults();
+  command.argv = {"/bin/true"};
+  const auto result = world.try_run(command);
+  (void)unsetenv("TMPDIR");
+  ASSERT_FALSE(result);
+  const std::string& text = result.error().message;
+  EXPECT_NE(text.find("enter " + own.path()), std::string::npos) << text;
+  EXPECT_NE(text.find("chmod o+x"), std::string::npos) << text;
+}
+
 /// The copy is below $TMPDIR, and /proc/PID/io does not count writes to a tmpfs.
 TEST_P(SandboxCopy, BytesWrittenToMemoryCount) {
   if (!is_tmpfs("/dev/shm")) GTEST_SKIP() << "/dev/shm is no tmpfs here";
@@ -266,6 +286,34 @@ TEST_P(SandboxCopy, BytesWrittenToMemoryCount) {
       EXPECT_EQ(breach.kind, LimitKind::kWritten) << script;
       EXPECT_GT(breach.figure, uint64_t{20} << 20U) << script;
     }
+    world.drop_runner();
+    (void)unsetenv("TMPDIR");
+    std::filesystem::remove_all(own);
+  });
+}
+
+/// Nobody may list the open files of a zombie. It has none, so what others write does not count.
+TEST_P(SandboxCopy, BytesOfOthersDoNotCountBesideAZombie) {
+  if (!is_tmpfs("/dev/shm")) GTEST_SKIP() << "/dev/shm is no tmpfs here";
+  as_user(GetParam(), [] {
+    std::string own = "/dev/shm/galley-test-XXXXXX";
+    ASSERT_NE(mkdtemp(own.data()), nullptr);
+    ASSERT_EQ(chmod(own.c_str(), 0755), 0);
+    World world(copying());
+    (void)setenv("TMPDIR", own.c_str(), 1);
+    world.defaults().limits.max_written_bytes = 20 << 20;
+    std::atomic<bool> is_over = false;
+    std::thread other([&] {
+      while (!is_over) {
+        std::ofstream(own + "/others") << std::string(30 << 20, 'x');
+        std::filesystem::remove(own + "/others");
+      }
+    });
+    // `sleep` never waits for the process that sh has started.
+    const CommandResult result = world.sh("true & exec sleep 1");
+    is_over = true;
+    other.join();
+    EXPECT_FALSE(result.breach.has_value());
     world.drop_runner();
     (void)unsetenv("TMPDIR");
     std::filesystem::remove_all(own);
