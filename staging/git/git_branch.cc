@@ -56,6 +56,16 @@ std::string words_of_remote(std::string_view complaint) {
   return words.empty() ? "it gave no reason" : printable_line(words);
 }
 
+/// Whether another push moved the branch between the look at it and this push. The repository there
+/// says so in git's words.
+bool has_lost_race(std::string_view complaint) {
+  const size_t at = complaint.find("cannot lock ref '");
+  if (at == complaint.npos) return false;
+  const std::string_view line = complaint.substr(at, complaint.find('\n', at) - at);
+  return line.find(" but expected ") != line.npos || line.find("': File exists") != line.npos ||
+         line.find("reference already exists") != line.npos;
+}
+
 Error push_error(ErrorKind kind, const char* reason, const std::string& what) {
   return {kind, reason, what + "; the branch here keeps all its commits", "", 0};
 }
@@ -291,7 +301,9 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
                                said.error().message + "; push again to see"));
   }
   if (said->status == 0) return push;
-  if (said->output.find("(stale info)") != std::string::npos) return fail(remote_moved("just now"));
+  if (said->output.find("(stale info)") != std::string::npos || has_lost_race(said->complaint)) {
+    return fail(remote_moved("just now"));
+  }
   if (said->output.find("[remote rejected]") != std::string::npos) {
     return fail(
         push_error(ErrorKind::kRefused, "push.remote_refused",
