@@ -41,6 +41,30 @@ Result<std::string> read_all(int descriptor, const std::string& name, uint64_t m
   }
 }
 
+bool others_can_change(int descriptor) {
+  struct stat info {};
+  const bool is_safe = ::fstat(descriptor, &info) == 0 &&
+                       (info.st_uid == geteuid() || info.st_uid == 0) &&
+                       (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return !is_safe;
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t max_bytes, bool is_unshared) {
+  if (path == "-") return read_all(STDIN_FILENO, "standard input", max_bytes);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) {
+    return fail(ErrorKind::kUsage, "input.not_found", "there is no file '" + path + "'");
+  }
+  if (descriptor < 0) return fail(os_error(errno, "opening", path));
+  const bool is_refused = is_unshared && others_can_change(descriptor);
+  auto text = is_refused ? Result<std::string>() : read_all(descriptor, path, max_bytes);
+  ::close(descriptor);
+  if (!is_refused) return text;
+  return fail(ErrorKind::kRefused, "file.others_write",
+              "other users can change '" + path +
+                  "': it has to belong to you or root; then run: chmod go-w " + path);
+}
+
 /// Sets $PWD to the current directory as the person spelled it, including links.
 void keep_spelling(const std::string& path) {
   const char* const before = std::getenv("PWD");
@@ -65,15 +89,11 @@ std::string normalized_path(const std::string& path) {
 }
 
 Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes) {
-  if (path == "-") return read_all(STDIN_FILENO, "standard input", max_bytes);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0 && errno == ENOENT) {
-    return fail(ErrorKind::kUsage, "input.not_found", "there is no file '" + path + "'");
-  }
-  if (descriptor < 0) return fail(os_error(errno, "opening", path));
-  auto text = read_all(descriptor, path, max_bytes);
-  ::close(descriptor);
-  return text;
+  return read_file(path, max_bytes, false);
+}
+
+Result<std::string> read_unshared_file(const std::string& path, uint64_t max_bytes) {
+  return read_file(path, max_bytes, true);
 }
 
 std::optional<std::string> read_own_file(const std::string& path, uint64_t max_bytes,

@@ -13,6 +13,11 @@ namespace galley {
 /// Errors: kUsage `input.not_found`, kInvalid `input.is_directory`, kQuota `limit.input_size`, kIo.
 Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes);
 
+/// The same for a file that says what others may do: it belongs to this user or to root, and no
+/// other user may write to it. Standard input is not checked.
+/// Errors: also kRefused `file.others_write`.
+Result<std::string> read_unshared_file(const std::string& path, uint64_t max_bytes);
+
 /// Reads a regular file that belongs to this user, to root or to `other_owner`. Follows links;
 /// never waits for a FIFO or device. Returns nothing if the file is missing, has another kind or
 /// owner, or has more than `max_bytes`. For optional files that are ignored if they are not safe.

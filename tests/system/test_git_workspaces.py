@@ -678,6 +678,20 @@ class Pushes(BranchCase):
         told = self.tell("push", self.team, env={"PATH": f"{folder}:{os.environ['PATH']}"}, expect=1)
         self.assertEqual((told["reason"], self.team_tip()), ("push.remote_moved", theirs))
 
+    def test_a_push_that_loses_the_race_inside_the_other_repository_is_a_conflict(self):
+        self.write("c.txt", "theirs\n")
+        self.commit("theirs")
+        self.git("push", "-q", self.team, "main", work=self.source)
+        theirs = self.team_tip()
+        self.git("update-ref", "refs/heads/main", "main~1", work=self.team)
+        hook = self.team / "hooks" / "pre-receive"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text("#!/bin/sh\nunset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES\n"
+                        f"exec git update-ref refs/heads/main {theirs}\n")
+        hook.chmod(0o755)
+        self.assertEqual(self.tell("push", self.team, expect=1)["reason"], "push.remote_moved")
+        self.assertEqual(self.team_tip(), theirs)
+
     def test_a_refusal_of_the_other_repository_is_shown_and_the_push_can_be_repeated(self):
         hook = self.team / "hooks" / "pre-receive"
         hook.parent.mkdir(exist_ok=True)

@@ -144,6 +144,60 @@ class Shown(TrustCase):
         self.assertIn("only_new = true", self.galley("trust", "--show", expect=0).stdout.decode())
         self.assertNotEqual(self.hash(), before)
 
+    def test_what_is_asked_of_an_ordinary_project_fits_a_screen(self):
+        """Three commands, as `galley init --enable` writes them for one language, among everything that needs no trust."""
+        self.write("galley.toml", """
+[policy]
+default = "allow"
+protected = ["LICENSE"]
+
+[[policy.rule]]
+paths = ["src/generated/"]
+decision = "deny"
+
+[agents."*"]
+capabilities = ["fs:read", "fs:write", "exec:*"]
+
+[[validator]]
+builtin = "secrets"
+
+[[validator]]
+builtin = "json"
+paths = ["*.json"]
+
+[[validator]]
+name = "cargo fmt"
+command = ["cargo", "fmt"]
+paths = ["*.rs"]
+fix = true
+
+[[validator]]
+name = "cargo clippy"
+command = ["cargo", "clippy", "--offline", "--all-targets", "--message-format", "json", "--", "-D", "warnings"]
+timeout_ms = 600000
+paths = ["*.rs", "Cargo.toml", "Cargo.lock"]
+parser = "cargo"
+keep = ["target"]
+
+[[validator]]
+name = "cargo test"
+command = ["cargo", "test", "--offline"]
+timeout_ms = 600000
+parser = "cargo"
+keep = ["target"]
+
+[sandbox]
+network = true
+readable = ["/usr/share/doc"]
+
+[history]
+keep_days = 30
+""")
+        shown = self.at_terminal("trust", answer="y", expect=0).terminal.replace("\r", "")
+        self.assertLessEqual(len(shown.splitlines()), 24, shown)
+        self.assertIn('name = "cargo clippy"', shown)
+        self.assertNotIn("keep_days", shown)
+
     def test_the_json_document_has_all_of_the_trusted_part(self):
         self.write("galley.toml", TESTS)
         part = json.loads(self.galley("--json", "trust", "--show", expect=0).stdout)["part"]

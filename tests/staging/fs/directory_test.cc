@@ -291,7 +291,7 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesNamesWithControlCharacters) {
   EXPECT_EQ(root_->stat(path("t"))->kind, FileKind::kAbsent);
 }
 
-/// At each call of a removal another process removes the tree, too, or adds a file to it.
+/// At each call of a removal, another process also removes the tree, or adds a file.
 TEST(RemoveTree, ReachesItsEndWhileOtherProcessesChangeTheTree) {
   const ScratchDirectory scratch;
   const auto raw = open_writable_disk_directory(scratch.path()).value();

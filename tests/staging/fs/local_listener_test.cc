@@ -155,7 +155,7 @@ TEST_F(LocalListenerTest, TheFileOfALiveServerIsRefusedAndThatOfADeadOneReplaced
   const auto second = LocalListener::open_file(path_, clock_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().reason, "listener.file");
-  // A socket that nobody listens on is what a killed server leaves.
+  // A killed server leaves a socket without a listener.
   listener_.reset();
   const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
