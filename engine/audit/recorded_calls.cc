@@ -114,6 +114,7 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
   GALLEY_TRY(for_each_record_with(state_root, {id}, [&](const json& record) {
     if (text_member(record, "execution_id") != id || !record.contains("changed")) return;
     found.open_tx = text_member(record, "tx");
+    found.agent = text_member(record, "agent");
     is_known = true;
   }));
   if (!is_known || id.empty() || found.open_tx.empty()) {

@@ -34,6 +34,7 @@ struct RecordedTransaction {
                                     ///< commit
   std::optional<size_t> wanted;     ///< index into `calls`; nullopt when the call was undone before
                                     ///< the commit
+  std::string agent;                ///< the agent of the wanted call; empty: a person
 };
 
 /// Finds a call by its execution id. Reads the log twice from its beginning.

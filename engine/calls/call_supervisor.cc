@@ -90,9 +90,12 @@ CallSupervisor::SupervisedCall CallSupervisor::take(const Call& call) {
       return supervised;
     }
   }
-  const ToolQuota quota{supervised.config_->max_concurrent, supervised.config_->max_queued,
+  const ToolQuota quota{supervised.config_->max_concurrent,
+                        supervised.config_->max_queued,
                         supervised.config_->calls_per_minute,
-                        milliseconds(supervised.config_->cool_down_ms), call.memory_bytes};
+                        milliseconds(supervised.config_->cool_down_ms),
+                        call.memory_bytes,
+                        &call.overlay};
   auto place = quotas_.enter(info.name, quota, {call.deadline, call.stop, !call.is_nested});
   if (!place) {
     supervised.answer_ = quota_failure(info.name, place.error());

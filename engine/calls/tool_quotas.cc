@@ -82,32 +82,37 @@ Result<void> ToolQuotas::take_place(const std::string& tool, const ToolQuota& qu
 
 /// Waits for memory. A call that waits here holds a place of its own tool and nothing else, so this
 /// cannot deadlock.
-Result<void> ToolQuotas::take_memory(const std::string& tool, uint64_t bytes, const Wait& wait,
-                                     std::unique_lock<std::mutex>& lock) {
+Result<void> ToolQuotas::take_memory(const std::string& tool, const ToolQuota& quota,
+                                     const Wait& wait, std::unique_lock<std::mutex>& lock) {
+  const uint64_t bytes = quota.memory_bytes;
   if (bytes == 0) return {};
+  Memory& memory = memory_[quota.sharer];
   const auto has_room = [&] {
-    return memory_in_use_ == 0 || memory_in_use_ + bytes <= kMaxAllToolsBytes;
+    return memory.in_use == 0 || memory.in_use + bytes <= kMaxAllToolsBytes;
   };
-  if (!memory_queue_.empty() || !has_room()) {
+  if (!memory.queue.empty() || !has_room()) {
     if (!wait.may_wait) {
-      return fail(ErrorKind::kQuota, "limit.tool_memory",
-                  "the programs of '" + tool + "' may take " + std::to_string(bytes) +
-                      " bytes of memory, and those that run may take " +
-                      std::to_string(memory_in_use_) + " of the " +
-                      std::to_string(kMaxAllToolsBytes) +
-                      " of all tools; call it when they have ended, or give it less with "
-                      "[tools." +
-                      tool + "] max_memory_bytes");
+      return fail(
+          ErrorKind::kQuota, "limit.tool_memory",
+          "the programs of '" + tool + "' may take " + std::to_string(bytes) +
+              " bytes of memory, and those that run may take " + std::to_string(memory.in_use) +
+              " of the " + std::to_string(kMaxAllToolsBytes) +
+              " of all tools of a transaction; call it when they have ended, or give it less with "
+              "[tools." +
+              tool + "] max_memory_bytes");
     }
     const uint64_t ticket = ++last_ticket_;
-    memory_queue_.push_back(ticket);
+    memory.queue.push_back(ticket);
     const bool is_served =
-        wait_until([&] { return memory_queue_.front() == ticket && has_room(); }, wait, lock);
-    std::erase(memory_queue_, ticket);
+        wait_until([&] { return memory.queue.front() == ticket && has_room(); }, wait, lock);
+    std::erase(memory.queue, ticket);
     changed_.notify_all();
-    if (!is_served) return fail(gave_up(tool, wait, "memory"));
+    if (!is_served) {
+      forget_unused(quota.sharer);
+      return fail(gave_up(tool, wait, "memory"));
+    }
   }
-  memory_in_use_ += bytes;
+  memory.in_use += bytes;
   return {};
 }
 
@@ -116,12 +121,12 @@ Result<ToolQuotas::Place> ToolQuotas::enter(const std::string& tool, const ToolQ
   std::unique_lock lock(mutex_);
   GALLEY_TRY(check_rate(tool, quota, counts_[tool]));
   GALLEY_TRY(take_place(tool, quota, wait, lock));
-  if (const auto room = take_memory(tool, quota.memory_bytes, wait, lock); !room) {
+  if (const auto room = take_memory(tool, quota, wait, lock); !room) {
     --counts_[tool].running;
     changed_.notify_all();
     return fail(room.error());
   }
-  return Place(*this, tool, quota.memory_bytes);
+  return Place(*this, tool, quota);
 }
 
 void ToolQuotas::cool_down(const std::string& tool, milliseconds span) {
@@ -138,11 +143,20 @@ milliseconds ToolQuotas::cool_down_left(const std::string& tool) const {
   return std::chrono::ceil<milliseconds>(found->second.cold_until - now);
 }
 
-void ToolQuotas::leave(const std::string& tool, uint64_t memory_bytes) {
+void ToolQuotas::forget_unused(const void* sharer) {
+  const auto found = memory_.find(sharer);
+  if (found != memory_.end() && found->second.in_use == 0 && found->second.queue.empty())
+    memory_.erase(found);
+}
+
+void ToolQuotas::leave(const std::string& tool, uint64_t memory_bytes, const void* sharer) {
   {
     const std::lock_guard lock(mutex_);
     --counts_[tool].running;
-    memory_in_use_ -= memory_bytes;
+    if (memory_bytes != 0) {
+      memory_[sharer].in_use -= memory_bytes;
+      forget_unused(sharer);
+    }
   }
   changed_.notify_all();
 }

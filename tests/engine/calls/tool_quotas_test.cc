@@ -74,6 +74,26 @@ TEST(ToolQuotas, ProgramsOfAllToolsShareOneGibibyte) {
   EXPECT_EQ(place_or_reason(quotas.enter("t1", usual, {{}, {}, false})), "limit.tool_memory");
 }
 
+TEST(ToolQuotas, TransactionsDoNotWaitForEachOthersMemory) {
+  const ManualClock clock;
+  ToolQuotas quotas(clock);
+  const int transactions[2] = {};
+  ToolQuota all;
+  all.memory_bytes = kMaxAllToolsBytes;
+  std::vector<ToolQuotas::Place> places;
+  for (const int& transaction : transactions) {
+    all.sharer = &transaction;
+    auto place = quotas.enter("Bash", all, {{}, {}, false});
+    ASSERT_TRUE(place);
+    places.push_back(*std::move(place));
+    EXPECT_EQ(place_or_reason(quotas.enter("Bash", all, {{}, {}, false})), "limit.tool_memory");
+  }
+  places.pop_back();
+  EXPECT_EQ(place_or_reason(quotas.enter("Bash", all, {{}, {}, false})), "in");
+  all.sharer = &transactions[0];
+  EXPECT_EQ(place_or_reason(quotas.enter("Bash", all, {{}, {}, false})), "limit.tool_memory");
+}
+
 TEST(ToolQuotas, ACallThatWaitsForMemoryTimesOutAndFreesItsPlace) {
   const ManualClock clock;
   ToolQuotas quotas(clock);
