@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kFixMagic = "galley fix 1 ";
 constexpr uint64_t kMaxFixJournalBytes = uint64_t{256} << 20U;
 constexpr uint32_t kFixFileMode = 0600;
+constexpr const char* kFixFolder = "fix";
 
 RelPath journal_file() { return chosen_path("journal"); }
 
@@ -67,7 +68,7 @@ std::optional<FixJournal> parse_fix_journal(std::string_view text) {
 
 }  // namespace
 
-RelPath fix_folder(const StateDirectory& state) { return state.own("fix"); }
+RelPath fix_folder(const StateDirectory& state) { return state.own(kFixFolder); }
 
 RelPath fix_slot(size_t n) { return chosen_path(std::to_string(n)); }
 
@@ -100,7 +101,14 @@ Result<std::optional<FixJournal>> read_fix_journal(const Directory& folder) {
   const auto text = read_file(folder, journal_file(), kMaxFixJournalBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::optional<FixJournal>();
   if (!text) return fail(text.error());
-  return parse_fix_journal(*text);
+  auto journal = parse_fix_journal(*text);
+  if (journal) return journal;
+  return fail(ErrorKind::kInvalid, "check.fix_journal",
+              "the journal of an interrupted check --fix, " + journal_file().str() + " in " +
+                  kFixFolder +
+                  " of .galley, is damaged or of another version: the numbered files "
+                  "beside it may hold what other programs saved, so look at them, then remove "
+                  "their folder");
 }
 
 }  // namespace galley

@@ -48,8 +48,8 @@ struct FixJournal {
 /// Writes the journal durably.
 /// Errors: kIo.
 Result<void> write_fix_journal(const WritableDirectory& folder, const FixJournal& journal);
-/// Returns nullopt if the journal is missing or incomplete: then the fix has changed nothing.
-/// Errors: kIo.
+/// Returns nullopt if the journal is missing: then the fix has changed nothing.
+/// Errors: kInvalid `check.fix_journal`; kIo.
 Result<std::optional<FixJournal>> read_fix_journal(const Directory& folder);
 
 }  // namespace galley

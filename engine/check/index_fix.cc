@@ -13,6 +13,7 @@
 #include "base/encoding.h"
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "base/printable.h"
 #include "engine/check/fix_journal.h"
 #include "engine/check/work_tree_ends.h"
 #include "engine/commit/writer_lock.h"
@@ -378,7 +379,11 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
     const ContentId& other = is_fixed ? file.held : file.fixed;
     auto now = read_file(places.work_tree, file.path, limits::kMaxFileBytes);
     auto kept = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
-    if (!kept) continue;
+    if (!kept && kept.error().kind == ErrorKind::kNotFound) continue;
+    if (!kept) {  // the fix writes files of its own only: another program's link or huge file
+      GALLEY_TRY(keep_beside(places.work_tree, file.path, slots, fix_slot(i)));
+      continue;
+    }
     const ContentId caught = ContentId::of(*kept);
     if (caught != file.held && caught != file.fixed) {
       // Another program wrote these bytes just before the exchange, which never went back.
@@ -390,7 +395,14 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
       continue;
     }
     FileFix back{file.path, *std::move(now), *std::move(kept), 0};
-    GALLEY_TRY(follow_index(places.work_tree, back, slots, fix_slot(i)));
+    GALLEY_ASSIGN(const std::string why, follow_index(places.work_tree, back, slots, fix_slot(i)));
+    const auto left = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
+    if (!why.empty() && left && ContentId::of(*left) == caught) {
+      return fail(ErrorKind::kIo, "check.fix_not_finished",
+                  "an interrupted check --fix cannot be finished, because '" +
+                      printable_line(file.path.str()) + "' cannot be replaced: " + why +
+                      "; mend that and repeat the command");
+    }
   }
   return {};
 }

@@ -195,6 +195,23 @@ class KilledFix : public ::testing::Test {
     }
     return plan->calls.size();
   }
+  /// Fixes, and is dead before the first file is exchanged.
+  void leave_half_done() {
+    const auto whole = std::make_shared<FaultPlan>();
+    (void)fix_with(whole);
+    put_back();
+    size_t renames = 0;
+    for (size_t i = 0; i < whole->calls.size(); ++i) {
+      const bool is_exchange = whole->calls[i].name == "rename" && ++renames == 3;
+      if (is_exchange) (void)fix_until(i + 1);
+    }
+    const StateDirectory state = StateDirectory::open_or_create(*work_tree_).value();
+    const std::string folder = ".galley/" + fix_folder(state).str() + "/";
+    slot_ = folder + "0";
+    journal_ = folder + "journal";
+    ASSERT_NE(read(journal_), "none");
+    ASSERT_EQ(read(slot_), "fixed a.txt\n");
+  }
   Result<bool> finish() {
     const StateDirectory state = StateDirectory::open_or_create(*work_tree_).value();
     return finish_interrupted_fix(scratch_.path(), state, clock_);
@@ -209,6 +226,8 @@ class KilledFix : public ::testing::Test {
   std::optional<Result<IndexFix>> put_;
   std::string index_;
   std::string old_;
+  std::string slot_;  ///< of a.txt
+  std::string journal_;
 };
 
 TEST_F(KilledFix, IsCompletedByTheNextCommandOrHadNoEffect) {
@@ -288,6 +307,48 @@ TEST_F(KilledFix, BytesThatAnExchangeCaughtStay) {
       }
     }
   }
+}
+
+TEST_F(KilledFix, WhatItCaughtStaysWhileAFileCannotBeReplaced) {
+  leave_half_done();
+  scratch_.write("a.txt", "fixed a.txt\n");
+  scratch_.write(slot_, "theirs\n");
+  const auto plan = std::make_shared<FaultPlan>();
+  plan->at = 1;
+  plan->os_error = EACCES;
+  plan->is_lasting = true;
+  plan->affects = [](const FaultCall& call) { return call.name == "rename"; };
+  const auto stuck =
+      make_fault_directory(open_writable_disk_directory(scratch_.path()).value(), plan);
+  const StateDirectory state = StateDirectory::open_or_create(*stuck).value();
+  const auto tried = finish_index_fix(git_, {*stuck, state, clock_});
+  ASSERT_FALSE(tried.has_value());
+  EXPECT_EQ(tried.error().reason, "check.fix_not_finished");
+  EXPECT_EQ(read(slot_), "theirs\n");
+  ASSERT_TRUE(finish().has_value());
+  EXPECT_EQ(read("a.txt"), "theirs\n");
+}
+
+TEST_F(KilledFix, ACaughtLinkStays) {
+  leave_half_done();
+  ASSERT_TRUE(work_tree_->remove_file(rel(slot_)).has_value());
+  ASSERT_TRUE(work_tree_->make_symlink(rel(slot_), "theirs").has_value());
+  ASSERT_TRUE(finish().has_value());
+  const std::string names = names_in("");
+  const size_t at = names.find(".galley-fix-");
+  ASSERT_NE(at, std::string::npos) << names;
+  EXPECT_EQ(work_tree_->read_link(rel(names.substr(at, names.find(' ', at) - at))).value(),
+            "theirs");
+}
+
+TEST_F(KilledFix, AJournalThatCannotBeReadKeepsWhatItCaught) {
+  leave_half_done();
+  scratch_.write(slot_, "theirs\n");
+  scratch_.write(journal_, "galley fix 2 abc\n");
+  const auto tried = finish();
+  ASSERT_FALSE(tried.has_value());
+  EXPECT_EQ(tried.error().reason, "check.fix_journal");
+  EXPECT_EQ(read(slot_), "theirs\n");
 }
 
 TEST_F(KilledFix, TheIndexLockOfAnotherGitIsRespected) {
