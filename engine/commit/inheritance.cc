@@ -27,6 +27,31 @@ uint32_t requested_mode(const Node& node) {
 Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours)
     : plan_(&plan), workspace_(&workspace), uid_(ours.uid), gid_(ours.gid) {
   for (size_t i = 0; i < plan.ops.size(); ++i) index_.emplace(plan.ops[i].path, i);
+  find_moved_directories();
+}
+
+const JournalOp* Inheritance::op_of(const RelPath& path) const {
+  const auto found = index_.find(path);
+  return found == index_.end() ? nullptr : &plan_->ops[found->second];
+}
+
+void Inheritance::find_moved_directories() {
+  for (const JournalOp& op : plan_->ops) {
+    if (!op.renamed_from) continue;
+    RelPath to = op.path;
+    RelPath from = *op.renamed_from;
+    do {
+      to = to.parent();
+      from = from.parent();
+      const JournalOp* const made = op_of(to);
+      const JournalOp* const removed = op_of(from);
+      if (made == nullptr || made->before.node.kind != FileKind::kAbsent) break;
+      if (removed == nullptr || removed->after.node.kind != FileKind::kAbsent) break;
+      const auto [known, is_new] = moved_.try_emplace(to, from);
+      if (!is_new && known->second == from) break;  // those around it are known, too
+      if (!is_new) known->second = RelPath::root();
+    } while (to.name() == from.name());
+  }
 }
 
 void Inheritance::restore_metadata(const Journal& undone) {
@@ -74,11 +99,11 @@ const JournalOp* Inheritance::undone(const JournalOp& op) const {
 
 const JournalSide* Inheritance::source_of(const JournalOp& op) const {
   const FileKind kind = op.after.node.kind;
-  if (op.renamed_from) {
-    const auto found = index_.find(*op.renamed_from);
-    const JournalSide* source = found != index_.end() ? &plan_->ops[found->second].before : nullptr;
-    if (source != nullptr && source->node.kind == kind) return source;
-  }
+  const auto moved = moved_.find(op.path);
+  const JournalOp* const source = op.renamed_from         ? op_of(*op.renamed_from)
+                                  : moved != moved_.end() ? op_of(moved->second)
+                                                          : nullptr;
+  if (source != nullptr && source->before.node.kind == kind) return &source->before;
   const JournalOp* const earlier = undone(op);
   const JournalSide* const old =
       earlier != nullptr && earlier->before.node.kind == kind ? &earlier->before : nullptr;

@@ -13,7 +13,8 @@
 namespace galley {
 
 /// Decides the owner, attributes and ACL of a new inode. It takes them from the object that the
-/// inode replaces, was renamed from, or restores. Else its directory passes them on, as in open(2)
+/// inode replaces, was renamed from, or restores; a new directory was renamed from the removed one
+/// that its renamed files come from. Else its directory passes them on, as in open(2)
 /// and mkdir(2). A staged owner goes first.
 ///
 /// Ownership: borrows the plan and the workspace. Threads: confined to one thread.
@@ -41,6 +42,8 @@ class Inheritance {
   Result<const InheritedProperties*> of_parent(const RelPath& path);
   Result<void> take_over(JournalOp& op);
   Result<void> inherit(JournalOp& op);
+  void find_moved_directories();
+  [[nodiscard]] const JournalOp* op_of(const RelPath& path) const;
   [[nodiscard]] const JournalSide* source_of(const JournalOp& op) const;
   [[nodiscard]] const JournalOp* undone(const JournalOp& op) const;
 
@@ -51,6 +54,7 @@ class Inheritance {
   std::map<RelPath, size_t> index_;
   std::map<RelPath, InheritedProperties> parents_;
   std::map<RelPath, JournalOp> undone_;
+  std::map<RelPath, RelPath> moved_;  ///< new directory -> old one; the root: several, so none
 };
 
 // POSIX ACLs as extended attributes have them: version 2, then entries of tag, rights and id, all

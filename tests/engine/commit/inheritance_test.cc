@@ -130,5 +130,41 @@ TEST_F(InheritanceFacts, NewDirectoriesInheritTheSetGroupIdBitAndTheGroup) {
   EXPECT_EQ(stat("plain").mode, 0755U);
 }
 
+TEST_F(InheritanceFacts, AMovedDirectoryKeepsWhatProtectsIt) {
+  for (const auto* name : {"d", "d/in", "other"}) {
+    ASSERT_TRUE(workspace_->make_directory(rel(name), 0775));
+    ASSERT_TRUE(workspace_->set_owner(rel(name), kKeep, kMine));
+    ASSERT_TRUE(workspace_->set_mode(rel(name), 03775));
+  }
+  make_file("d/in/f", 0644, kMine);
+  make_file("d/g", 0644, kMine);
+  make_file("other/h", 0644, kMine);
+  ChangeBuilder change(*workspace_);
+  change.directory("new").directory("new/e", 0775).directory("new/e/in", 0775);
+  change.rename("d/in/f", "new/e/in/f").rename("d/g", "new/e/g");
+  change.remove("d/in").remove("d");
+  // If some files move and their directory stays, the directory was not moved.
+  change.directory("part", 0775).rename("other/h", "part/h");
+  commit(change.proposal());
+  for (const auto* name : {"new/e", "new/e/in"}) {
+    EXPECT_EQ(stat(name).mode, 03775U) << name;
+    EXPECT_EQ(stat(name).gid, kMine) << name;
+  }
+  EXPECT_EQ(stat("new").mode, 0755U);
+  EXPECT_EQ(stat("part").mode, 0775U);
+}
+
+TEST_F(InheritanceFacts, ADirectoryOfFilesFromSeveralIsNew) {
+  for (const auto* name : {"a", "b"}) {
+    ASSERT_TRUE(workspace_->make_directory(rel(name), 0775));
+    ASSERT_TRUE(workspace_->set_mode(rel(name), 01775));
+    make_file(std::string(name) + "/f" + name, 0644, kUserGroup);
+  }
+  ChangeBuilder change(*workspace_);
+  change.directory("c", 0775).rename("a/fa", "c/fa").rename("b/fb", "c/fb").remove("a").remove("b");
+  commit(change.proposal());
+  EXPECT_EQ(stat("c").mode, 0775U);
+}
+
 }  // namespace
 }  // namespace galley
