@@ -176,11 +176,13 @@ struct CheckArguments {
 struct AgentArguments {
   bool mcp = false;
   bool hook = false;
+  bool commands = false;
   bool wrapper = false;
   bool run = false;
   bool project = false;
   bool user = false;
   bool yes = false;                       ///< --yes: without asking
+  bool follow = false;                    ///< of status
   std::vector<std::string> allow;         ///< --allow-tool
   std::vector<std::string> file_servers;  ///< --file-server
 };
@@ -193,11 +195,13 @@ struct McpServingArguments {
   std::vector<std::string> workspaces;  ///< --workspace
 };
 
-/// Options of serve.
+/// Options of serve, worker, submit and jobs.
 struct ServeArguments {
-  std::string grpc;    ///< --grpc ADDRESS
-  std::string nats;    ///< --nats URL
-  std::string config;  ///< --server-config FILE
+  std::string grpc;     ///< --grpc ADDRESS
+  std::string nats;     ///< --nats URL
+  std::string config;   ///< --server-config FILE
+  std::string job;      ///< the file of submit
+  uint32_t wait_s = 0;  ///< --wait SECONDS, of submit
 };
 
 /// All arguments of the command line, one group of fields per command. `command` tells which groups

@@ -167,6 +167,12 @@ std::vector<CommandText> staging_texts() {
         "end by itself; what it wrote is kept in its transaction."},
        {{"galley stop", "the only run"},
         {"galley stop codex", "the run that was started with --name codex"}}},
+      {"sync",
+       {"Gives a program that galley run started what others committed since it began. Lines of "
+        "both are merged into its files; a file in conflict stays as it is, and its lines are "
+        "named. Nothing is committed. The program is not paused, so do this while it waits."},
+       {{"galley sync", "the only run"},
+        {"galley sync codex", "the run that was started with --name codex"}}},
   };
 }
 
@@ -200,14 +206,14 @@ std::vector<CommandText> decision_texts() {
        {"Writes Galley into the configuration of an agent, and removes exactly that again.\n"
         "First it shows what it would write, and asks at the terminal. It never changes entries of "
         "other programs.",
-        "Without --mcp, --hook, --wrapper and --run it does the first two.\n"
+        "Without --mcp, --hook, --commands, --wrapper and --run it does the first three.\n"
         "Without --project and --user it writes into the project; for codex, into your own "
         "configuration."},
        {{"galley agents status", "sessions, what each has staged, and paths that two change"},
         {"galley agents install all -n", "only show what it would write, for each that is found"},
         {"galley agents install codex --mcp --yes", "tools over MCP, without asking"},
         {"galley agents install codex --run", "allow what it needs in galley run"},
-        {"galley agents uninstall codex", "remove both again"}}},
+        {"galley agents uninstall codex", "remove all again"}}},
       {"validate",
        {"Asks the gate for its verdict on the staged changes; nothing is committed."},
        {{"galley validate", "the verdict and all findings"},
@@ -325,6 +331,23 @@ std::vector<CommandText> maintenance_texts() {
         {"galley serve --grpc 0.0.0.0:7443 --server-config server.toml",
          "over TCP, with the certificates that the file names"},
         {"galley serve --nats nats://127.0.0.1:4222", "at the subjects of Nachos"}}},
+      {"worker",
+       {"Takes jobs from a queue, makes each change on a branch of a git repository, asks the "
+        "gate and pushes, until SIGTERM. Each job ends with one receipt. The file of "
+        "--server-config names the worker's cache and the repositories that jobs may name "
+        "(docs/scale.md).",
+        "It starts galley-serve-nats, which has a Debian package of its own."},
+       {{"galley worker --nats nats://host:4222 --server-config worker.toml", "one worker"}}},
+      {"submit",
+       {"Adds a job to the queue and prints its id. A job with the id of an earlier one is that "
+        "job."},
+       {{"galley submit --nats nats://host:4222 job.json", "add it"},
+        {"galley submit --nats nats://host:4222 --wait 60 job.json", "and print its receipt"}}},
+      {"jobs",
+       {"Prints the receipts of jobs that ended, and how many have not. Receipts are kept for 30 "
+        "days."},
+       {{"galley jobs --nats nats://host:4222", "all of them, at most 1,000"},
+        {"galley jobs --nats nats://host:4222 fix-42", "that of one job"}}},
       {"init",
        {"Writes a galley.toml with the validators that fit the files of the workspace. What it "
         "enables is trusted; without --enable, commands are written as comments."},

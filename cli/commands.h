@@ -36,6 +36,7 @@ int run_run(Session& session);
 int run_acp(Session& session);
 int run_attach(Session& session);
 int run_stop(Session& session);
+int run_sync(Session& session);
 int run_at(Session& session);
 
 int run_log(Session& session);
@@ -60,6 +61,7 @@ int run_rescue(Session& session);
 
 int run_mcp(Session& session);
 int run_serve(Session& session);
+int run_jobs(Session& session);
 int run_agent_hook(Session& session);
 int run_agents(Session& session);
 int run_agents_status(Session& session);

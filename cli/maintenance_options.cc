@@ -156,9 +156,13 @@ void add_agents_commands(OptionTable& table) {
   for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
   CLI::App* agents = table.add_group("agents", "Configure agents, and show what they do");
   table.add_member(agents, "list", "List which agents are configured, and where");
-  table.add_member(agents, "status", "Show what agents have staged and committed, and overlaps")
+  CLI::App* status = table.add_member(agents, "status",
+                                      "Show what agents have staged and committed, and overlaps");
+  status
       ->add_option("-n,--limit", table.arguments().limit, "Show at most N sessions; 20 by default")
       ->type_name("N");
+  status->add_flag("-f,--follow", which.follow,
+                   "Go on, and show each new overlap, until it is stopped");
   CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
   CLI::App* uninstall = table.add_member(agents, "uninstall", "Remove exactly that again");
   names.emplace_back(kAllAgents);
@@ -167,8 +171,10 @@ void add_agents_commands(OptionTable& table) {
         .add_choice(command, "name", table.arguments().name, names,
                     "An agent; all: each that is found here")
         ->required();
-    command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these four");
+    command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these five");
     command->add_flag("--hook", which.hook, "The hook that judges its own; so without any, too");
+    command->add_flag("--commands", which.commands,
+                      "/galley-undo and the like, to type in it; so without any, too");
     command->add_flag("--wrapper", which.wrapper, "A script galley-NAME that runs it staged");
     command->add_flag("--run", which.run, "Your consent to what it needs in galley run");
     CLI::Option* project =

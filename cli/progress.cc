@@ -23,7 +23,7 @@ std::string cut(std::string text, size_t columns) {
   return text;
 }
 
-/// What stays the same while the work goes on: "validators" of "validators: 1 of 2 done".
+/// The part that does not change with the progress: "validators" of "validators: 1 of 2 done".
 std::string_view kind_of(std::string_view text) { return text.substr(0, text.find(':')); }
 
 }  // namespace

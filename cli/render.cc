@@ -149,8 +149,8 @@ std::string owner_line(std::string_view indent, const Change& change) {
                      quote_path(change.path.str() + (is_directory ? "/" : "")));
 }
 
-/// What git's formats cannot express: directories, owners, and most permission bits. It is listed
-/// before git's diff, where `git apply` ignores text, and after its summaries.
+/// Changes that git's formats cannot express: directories, owners, most permission bits. They
+/// come before git's diff, where `git apply` ignores text, and after its summaries.
 std::string unsaid_changes(const Proposal& proposal, std::string_view indent) {
   std::string text;
   for (const Change* change : bare_directories(proposal.changes())) {
@@ -300,7 +300,7 @@ std::string sides_text(const std::vector<ConflictHunk>& hunks, const std::string
   return text;
 }
 
-std::string conflict_text(const Conflict& conflict) {
+std::string conflict_text(const Conflict& conflict, std::string_view end) {
   SimilarTexts alike;
   for (const ConflictPath& path : conflict.paths) {
     const std::string sides = sides_text(path.hunks, path.diff, "proposal");
@@ -311,7 +311,7 @@ std::string conflict_text(const Conflict& conflict) {
   for (const std::string& warning : conflict.warnings) {
     text += fmt::format("warning: {}\n", printable(warning));
   }
-  return text + fmt::format("nothing was committed [{}]\n", conflict.reason);
+  return text + fmt::format("{} [{}]\n", end, conflict.reason);
 }
 
 }  // namespace galley

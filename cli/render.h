@@ -27,7 +27,8 @@ Result<std::string> exact_diff(const Proposal& proposal);
 [[nodiscard]] std::string verdict_text(const Verdict& verdict, bool has_color,
                                        const Hyperlinks* links = nullptr);
 
-[[nodiscard]] std::string conflict_text(const Conflict& conflict);
+[[nodiscard]] std::string conflict_text(const Conflict& conflict,
+                                        std::string_view end = "nothing was committed");
 
 /// Returns the changes of both sides to one path: the lines that both changed, side by side, or the
 /// diff of the other side. `wanted` is the name of our side.

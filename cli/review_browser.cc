@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -26,6 +28,7 @@ namespace {
 constexpr uint32_t kPageContext = 3;
 constexpr size_t kTokenDigits = 32;
 constexpr std::chrono::milliseconds kRequestTime{5'000};
+constexpr std::chrono::milliseconds kCommitLook{20};  // how often the end of a commit is looked for
 constexpr size_t kMaxComments = 1000;
 constexpr size_t kMaxBodyBytes = size_t{8} << 20U;  // of a request: comments and edited lines
 
@@ -57,6 +60,9 @@ HttpResponse refusal(const Error& error) {
 /// with a secret. Cookies are not used: browsers send cookies to every port of a host, so another
 /// server on this machine would receive them. A request must name this address as its host and
 /// origin. A change also needs a second token from the page, which no other page can read.
+///
+/// A commit waits for the gate on a thread of its own, which alone uses the review then. Meanwhile
+/// only comments are taken, into memory.
 class BrowserReview {
  public:
   BrowserReview(Session& session, Review& review, const LocalListener& listener)
@@ -71,8 +77,28 @@ class BrowserReview {
     return fmt::format("http://{}/?token={}", host_.name, token_);
   }
   [[nodiscard]] bool is_over() const { return is_over_; }
+  [[nodiscard]] bool is_committing() const { return committing_.valid(); }
+  /// Whether the request need not wait for the end of a commit.
+  [[nodiscard]] bool is_ready_for(const HttpRequest& request) const {
+    return !is_committing() || request.target == "/" + secret_ + "/comments";
+  }
 
-  HttpResponse respond(const HttpRequest& request) {
+  /// Returns the answer to a commit that has ended.
+  std::optional<HttpResponse> answer_to_commit() {
+    if (!is_committing() ||
+        committing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      return std::nullopt;
+    }
+    const auto done = end_commit(committing_.get());
+    if (!is_over_ && !are_comments_kept_) {
+      const auto kept = keep_comments();
+      if (!kept) return refusal(kept.error());
+    }
+    return done ? answer(*done) : refusal(done.error());
+  }
+
+  /// Returns the answer to a request; nothing to a commit, which then waits for the gate.
+  std::optional<HttpResponse> respond(const HttpRequest& request) {
     constexpr int kForbidden = 403;
     constexpr int kNoMethod = 405;
     if (!host_.is_meant_by(request)) {
@@ -95,6 +121,7 @@ class BrowserReview {
     const Json body = Json::parse(request.body, nullptr, false);
     if (!body.is_object()) return refusal(400, "review.bad_request", "this is not a JSON object");
     const auto done = post(target, body);
+    if (is_committing() && target == "/commit") return std::nullopt;
     return done ? answer(*done) : refusal(done.error());
   }
 
@@ -172,7 +199,13 @@ class BrowserReview {
     if (target == "/keep") return keep(body);
     if (target == "/lines") return lines(body);
     if (target == "/edit") return edit(body);
-    if (target == "/commit") return commit(text_of_member(body, "message"));
+    if (target == "/commit") {
+      committing_ =
+          std::async(std::launch::async, [this, message = text_of_member(body, "message")] {
+            return review_.commit(*state_, message);
+          });
+      return Json();
+    }
     return fail(ErrorKind::kUsage, "review.bad_request", "there is no " + target);
   }
 
@@ -190,9 +223,15 @@ class BrowserReview {
     for (const Json& one : *given) {
       now.push_back({one["on"].get<std::string>(), one["text"].get<std::string>()});
     }
-    if (now == comments_) return {};
-    GALLEY_TRY(review_.keep_comments(now));  // the agent sees them from now on
+    are_comments_kept_ = are_comments_kept_ && now == comments_;
     comments_ = std::move(now);
+    return are_comments_kept_ || is_committing() ? Result<void>() : keep_comments();
+  }
+
+  /// The agent sees the comments from now on.
+  Result<void> keep_comments() {
+    GALLEY_TRY(review_.keep_comments(comments_));
+    are_comments_kept_ = true;
     return {};
   }
 
@@ -241,8 +280,9 @@ class BrowserReview {
     return Json{{"ok", true}};
   }
 
-  Result<Json> commit(const std::string& message) {
-    GALLEY_ASSIGN(outcome_, review_.commit(*state_, message));
+  Result<Json> end_commit(Result<CommitOutcome> ended) {
+    if (!ended) return fail(ended.error());
+    outcome_ = *std::move(ended);
     if (const auto* receipt = std::get_if<Receipt>(&*outcome_)) {
       is_over_ = true;
       return Json{{"ok", true}, {"committed", receipt->id.str()}};
@@ -267,15 +307,59 @@ class BrowserReview {
   std::optional<ReviewedState> state_;
   std::optional<CommitOutcome> outcome_;
   std::vector<ReviewComment> comments_;
+  bool are_comments_kept_ = true;
   bool is_over_ = false;
+  std::future<Result<CommitOutcome>> committing_;  ///< destroyed first: it waits for its thread
 };
 
-/// Returns the response to a complete request.
-HttpResponse response_to(std::string_view bytes, BrowserReview& review) {
-  const HttpParse parsed = parse_http(bytes, {kMaxBodyBytes, {}});
-  if (parsed.request) return review.respond(*parsed.request);
-  return refusal(parsed.status, "review.bad_request", "this is not a request to us");
+void send_answer(LocalConnection& connection, const HttpResponse& response) {
+  connection.send(http_text(response));
+  connection.finish();
 }
+
+/// Requests in the order of their arrival, of which a commit lets some wait.
+class ReviewRequests {
+ public:
+  explicit ReviewRequests(BrowserReview& review) : review_(&review) {}
+
+  void add(const LocalListener::Event& event) {
+    const HttpParse parsed = parse_http(event.bytes, {kMaxBodyBytes, {}});
+    if (!parsed.request) {
+      send_answer(*event.connection,
+                  refusal(parsed.status, "review.bad_request", "this is not a request to us"));
+      return;
+    }
+    waiting_.push_back({event.connection, *parsed.request});
+  }
+
+  /// Sends the answers that are ready.
+  void answer_ready() {
+    if (const auto ended = review_->answer_to_commit()) {
+      send_answer(*std::exchange(committer_, nullptr), *ended);
+    }
+    for (auto one = waiting_.begin(); one != waiting_.end() && !review_->is_over();) {
+      if (!review_->is_ready_for(one->request)) {
+        ++one;
+        continue;
+      }
+      if (const auto response = review_->respond(one->request)) {
+        send_answer(*one->connection, *response);
+      } else {
+        committer_ = one->connection;
+      }
+      one = waiting_.erase(one);
+    }
+  }
+
+ private:
+  struct Waiting {
+    std::shared_ptr<LocalConnection> connection;
+    HttpRequest request;
+  };
+  BrowserReview* review_;
+  std::deque<Waiting> waiting_;
+  std::shared_ptr<LocalConnection> committer_;
+};
 
 /// Opens the address in the person's browser. Arguments of a program can be read by every user of
 /// this machine, so the program gets a private file that leads to the address. The address is
@@ -290,7 +374,7 @@ Result<LayerHome> open_browser(Session& session, const std::string& address) {
       "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url={}\"><title>Galley</title>\n",
       address);
   GALLEY_TRY(replace_file(home.directory(), "review.html", page));
-  // The browser may run for long, so the shell does not wait for it.
+  // The shell does not wait for the browser, which may run for long.
   GALLEY_ASSIGN(const auto shell,
                 HostProcess::start({"sh", "-c", line + " \"$@\" > /dev/null 2>&1 &", "sh",
                                     home.path() + "/review.html"}));
@@ -343,11 +427,12 @@ Result<int> review_in_browser(Session& session, Review& review) {
     const HttpParse parsed = parse_http(bytes, {kMaxBodyBytes, {}});
     return LocalListener::Look{parsed.missing, parsed.interim};
   };
+  ReviewRequests requests(browser);
   while (!browser.is_over()) {
+    wait.until = browser.is_committing() ? Deadline::after(clock, kCommitLook) : Deadline();
     GALLEY_ASSIGN(const auto event, listener->next(wait));
-    if (event.is_closed) continue;
-    event.connection->send(http_text(response_to(event.bytes, browser)));
-    event.connection->finish();
+    if (event.connection && !event.is_closed) requests.add(event);
+    requests.answer_ready();
   }
   listener->flush(Deadline::after(clock, kRequestTime));
   return browser.finish();

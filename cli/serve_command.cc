@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.h"
@@ -12,6 +13,27 @@ namespace galley {
 namespace {
 
 /// Becomes the program that serves. It is never linked into this one.
+Result<int> become_companion(Session& session, bool is_grpc, std::vector<std::string> words) {
+  const Arguments& arguments = session.arguments();
+  if (!arguments.global.agent.empty() || !arguments.global.config.empty()) {
+    return fail(ErrorKind::kUsage, "usage.serve",
+                "galley " + arguments.command +
+                    " takes neither --agent nor --config: its callers name their agents, and "
+                    "--server-config says who they are");
+  }
+  const std::string name = is_grpc ? "galley-serve-grpc" : "galley-serve-nats";
+  const auto program = companion_program(name);
+  if (!program) {
+    return fail(ErrorKind::kNotFound, "serve.not_installed",
+                fmt::format("{}: install the Debian package {}, or build Galley with -D{}=ON",
+                            program.error().message, is_grpc ? "galley-grpc" : "galley-nats",
+                            is_grpc ? "GALLEY_WITH_GRPC" : "GALLEY_WITH_NATS"));
+  }
+  const std::string& config = arguments.serve.config;
+  if (!config.empty()) words.insert(words.end(), {"--config", config});
+  return fail(become_program(*program, words));
+}
+
 Result<int> serve(Session& session) {
   const Arguments& arguments = session.arguments();
   const ServeArguments& wanted = arguments.serve;
@@ -20,29 +42,26 @@ Result<int> serve(Session& session) {
     return fail(ErrorKind::kUsage, "usage.serve",
                 "galley serve takes --grpc ADDRESS or --nats URL");
   }
-  if (!arguments.global.agent.empty() || !arguments.global.config.empty()) {
-    return fail(ErrorKind::kUsage, "usage.serve",
-                "galley serve takes neither --agent nor --config: its callers name their agents, "
-                "and --server-config says who they are");
-  }
-  const std::string name = is_grpc ? "galley-serve-grpc" : "galley-serve-nats";
   GALLEY_ASSIGN(const std::string workspace, absolute_path("."));
-  const auto program = companion_program(name);
-  if (!program) {
-    return fail(ErrorKind::kNotFound, "serve.not_installed",
-                fmt::format("{}: install the Debian package {}, or build Galley with -D{}=ON",
-                            program.error().message, is_grpc ? "galley-grpc" : "galley-nats",
-                            is_grpc ? "GALLEY_WITH_GRPC" : "GALLEY_WITH_NATS"));
-  }
   std::vector<std::string> words = {"--workspace", workspace, "--address",
                                     is_grpc ? wanted.grpc : wanted.nats};
-  if (!wanted.config.empty()) words.insert(words.end(), {"--config", wanted.config});
   if (!arguments.profile.empty()) words.insert(words.end(), {"--profile", arguments.profile});
-  return fail(become_program(*program, words));
+  return become_companion(session, is_grpc, std::move(words));
+}
+
+Result<int> jobs(Session& session) {
+  const Arguments& arguments = session.arguments();
+  const ServeArguments& wanted = arguments.serve;
+  std::vector<std::string> words = {arguments.command, "--address", wanted.nats};
+  if (!wanted.job.empty() && wanted.job != "-") words.insert(words.end(), {"--job", wanted.job});
+  if (wanted.wait_s > 0) words.insert(words.end(), {"--wait", std::to_string(wanted.wait_s)});
+  if (!arguments.id.empty()) words.insert(words.end(), {"--id", arguments.id});
+  return become_companion(session, false, std::move(words));
 }
 
 }  // namespace
 
 int run_serve(Session& session) { return session.finish(serve(session)); }
+int run_jobs(Session& session) { return session.finish(jobs(session)); }
 
 }  // namespace galley

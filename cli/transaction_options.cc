@@ -206,6 +206,36 @@ void add_serve_command(OptionTable& table) {
   table.add_profile(serve);
 }
 
+/// --nats and --server-config of a command about jobs.
+void add_queue(CLI::App* command, ServeArguments& args) {
+  command->add_option("--nats", args.nats, "The NATS server with the queue of jobs")
+      ->type_name("URL")
+      ->required();
+  command
+      ->add_option("--server-config", args.config,
+                   "Take credentials and the limits of a worker from this file")
+      ->type_name("FILE");
+}
+
+void add_job_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* worker = table.add(
+      "worker", "Perform the jobs of a queue on branches of git repositories", kTransactionGroup);
+  add_queue(worker, args.serve);
+  CLI::App* submit =
+      table.add("submit", "Add a job to the queue of the workers", kTransactionGroup);
+  add_queue(submit, args.serve);
+  submit->add_option("file", args.serve.job, "The job as JSON; standard input by default")
+      ->type_name("FILE");
+  submit
+      ->add_option("--wait", args.serve.wait_s, "Wait so long for the job's receipt, and print it")
+      ->type_name("SECONDS");
+  CLI::App* jobs =
+      table.add("jobs", "List the receipts of jobs, one JSON object per line", kTransactionGroup);
+  add_queue(jobs, args.serve);
+  jobs->add_option("id", args.id, "Only that of this job")->type_name("ID");
+}
+
 void add_agent_hook_command(OptionTable& table) {
   CLI::App* hook = table.add(
       "agent-hook", "Judge the tool call that an agent's hook sends on stdin", kTransactionGroup);
@@ -307,6 +337,12 @@ void add_run_commands(OptionTable& table) {
   stop->add_option("id", args.id,
                    "Name of the run, or the first digits of its id; the only one by default")
       ->type_name("N");
+  table
+      .add("sync", "Give a program that galley run started what others committed",
+           kTransactionGroup)
+      ->add_option("id", args.id,
+                   "Name of the run, or the first digits of its id; the only one by default")
+      ->type_name("N");
 }
 
 }  // namespace
@@ -320,10 +356,11 @@ void add_transaction_commands(OptionTable& table) {
   if (table.wants({"replay"})) add_replay_command(table);
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
   if (table.wants({"exec"})) add_exec_command(table);
-  if (table.wants({"run", "attach", "stop"})) add_run_commands(table);
+  if (table.wants({"run", "attach", "stop", "sync"})) add_run_commands(table);
   if (table.wants({"acp"})) add_acp_command(table);
   if (table.wants({"mcp"})) add_mcp_command(table);
   if (table.wants({"serve"})) add_serve_command(table);
+  if (table.wants({"worker", "submit", "jobs"})) add_job_commands(table);
   if (table.wants({"agent-hook"})) add_agent_hook_command(table);
 }
 

@@ -7,12 +7,13 @@ import re
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import hostile
 from mcp_client import McpClient
 from support import GALLEY, SystemCase
-from terminal_session import wait_until
+from terminal_session import is_running, wait_until
 
 DEADLINE_S = 60
 LINES = [f"line {i}\n" for i in range(1, 41)]
@@ -225,6 +226,73 @@ class Served(ServedCase):
         self.assertEqual(self.post("/commit")[0], 200)
         self.ended()
         self.assertEqual((self.work / "new.txt").read_text(), "fresh\n")
+
+
+class DuringACommit(ServedCase):
+    """A validator holds the gate until the test lets it go on."""
+
+    def setUp(self):
+        super().setUp()
+        self.need_walls()
+        self.gate = self.scratch / "gate"
+        self.gate.mkdir()
+        (self.gate / "go").touch()
+        command = ["sh", "-c", f"[ -e new.txt ] || exit 0; until [ -e {self.gate}/go ]; do sleep 0.02; done; ! grep -q bad new.txt"]
+        self.serve(f'[[validator]]\nname = "slow"\ncommand = {json.dumps(command)}\ncache = false\n'
+                   f'[sandbox]\nreadable = ["{self.gate}"]\n')
+        self.enter()
+        (self.gate / "go").unlink()
+
+    def commit_meanwhile(self, meanwhile):
+        """Returns the answer to the commit, which begins before `meanwhile` and ends after it."""
+        with ThreadPoolExecutor() as pool:
+            committing = pool.submit(self.post, "/commit")
+            try:
+                wait_until(lambda: is_running(f"until [ -e {self.gate}"))
+                meanwhile(pool)
+                self.assertFalse(committing.done())
+            finally:
+                (self.gate / "go").touch()
+            return committing.result()
+
+    def test_a_comment_is_taken_while_a_commit_waits_for_the_gate(self):
+        def comment(_):
+            self.assertEqual(self.post("/comments", comments=[{"on": "new.txt", "text": "why?"}]), (200, {"ok": True}))
+
+        status, said = self.commit_meanwhile(comment)
+        self.assertEqual((status, said["ok"]), (200, True))
+        code, out, _ = self.ended()
+        self.assertEqual(code, 0)
+        self.assertIn("comment on new.txt: why?\n", out)
+        self.assertIn("committed", out)
+
+    def test_a_comment_reaches_the_agent_after_a_refused_commit(self):
+        self.write("new.txt", "bad\n")
+        (self.gate / "go").touch()
+        self.load()
+        (self.gate / "go").unlink()
+        status, said = self.commit_meanwhile(
+            lambda _: self.post("/comments", comments=[{"on": "new.txt", "text": "why?"}]))
+        self.assertEqual((status, said["ok"]), (400, False))
+        listed = json.loads(self.galley("--json", "status", expect=0).stdout)
+        self.assertEqual(listed["comments"], [{"on": "new.txt", "text": "why?"}])
+
+    def test_other_requests_are_answered_after_it(self):
+        later = []
+
+        def ask_more(pool):
+            later.append(pool.submit(self.ask, "GET", self.home + "/"))
+            later.append(pool.submit(self.post, "/end"))
+            self.assertEqual(self.ask("POST", self.home + "/comments", "{}")[0].status, 403)
+
+        self.write("new.txt", "bad\n")
+        (self.gate / "go").touch()
+        self.load()
+        (self.gate / "go").unlink()
+        self.assertEqual(self.commit_meanwhile(ask_more)[0], 400)
+        (self.gate / "go").touch()
+        self.assertIn(later[1].result(), ((200, {"ok": True}),))
+        self.assertEqual(self.ended()[0], 0)
 
 
 class Guarded(ServedCase):
