@@ -224,6 +224,8 @@ class Turns:
 
     def test_turns_at_random(self):
         self.need_walls()
+        # A shell's background job ignores this signal, and its programs would, too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         self.calls, played = 0, 0
         began = time.monotonic()
         only = SEED.split("-")
@@ -356,7 +358,7 @@ class Turns:
         story.copy.rename(other)
         for event in self.events(story):
             if len(event) == 3:
-                (other / event[1]).parent.mkdir(parents=True, exist_ok=True)  # git's diffs have no empty folders
+                (other / event[1]).parent.mkdir(parents=True, exist_ok=True)  # git's diffs leave out empty folders
                 (other / event[1]).write_bytes(event[2])
                 continue
             diff = self.galley("show", event[1][0]["tx"], expect=0).stdout

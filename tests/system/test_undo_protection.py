@@ -34,6 +34,19 @@ class Protection(SystemCase):
                 self.galley("redo", expect=0)
                 self.assertFalse(folder.exists())
 
+    def test_a_moved_folder_keeps_its_sticky_and_setgid_bits(self):
+        for mode in (0o1777, 0o2770, 0o3775, 0o755):
+            with self.subTest(mode=oct(mode)):
+                folder, moved = self.work / f"shared{mode}", self.work / f"moved{mode}"
+                (folder / "in").mkdir(parents=True)
+                (folder / "in" / "file").write_text(f"text {mode}\n")
+                (folder / "in").chmod(mode)
+                folder.chmod(mode)
+                self.commit(f"mv shared{mode} moved{mode}")
+                self.assertEqual((mode_of(moved), mode_of(moved / "in")), (oct(mode), oct(mode)))
+                self.galley("undo", expect=0)
+                self.assertEqual((mode_of(folder), mode_of(folder / "in")), (oct(mode), oct(mode)))
+
     def test_undo_reports_a_file_that_lost_its_setuid_bit(self):
         tool = self.work / "tool"
         tool.write_text("#!/bin/sh\n")

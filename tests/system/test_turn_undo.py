@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""`galley undo --turn last` brings back what an agent's shell removed, through MCP, `run` and `exec`. The tests of the hook and of
+the ACP proxy do the same there."""
+
+import os
+import subprocess
+import unittest
+
+from mcp_client import McpClient
+from support import GALLEY, SystemCase, snapshot
+
+SCRIPT = "rm -rf src .env; sed -i s/one/ONE/ a.txt"
+
+
+class RemovedByAShell(SystemCase):
+    def setUp(self):
+        super().setUp()
+        self.need_walls()
+
+    def make_tree(self, is_repository):
+        self.work = self.scratch / ("repository" if is_repository else "folder")
+        (self.work / "src" / "deep").mkdir(parents=True)
+        (self.work / "src" / "deep" / "bytes").write_bytes(bytes(range(256)) * 300)
+        (self.work / "src" / "run.sh").write_text("#!/bin/sh\n")
+        (self.work / "src" / "run.sh").chmod(0o750)
+        (self.work / "src" / "link").symlink_to("deep/bytes")
+        (self.work / ".env").write_text("KEY=1\n")
+        (self.work / ".env").chmod(0o600)
+        (self.work / "a.txt").write_text("one\ntwo\n")
+        if is_repository:
+            git = ("git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", self.work)
+            subprocess.run([*git, "init", "-q"], check=True)
+            subprocess.run([*git, "add", "src", "a.txt"], check=True)
+            subprocess.run([*git, "commit", "-qm", "begin"], check=True)
+
+    def over_mcp(self, *options):
+        client = McpClient([GALLEY, "mcp", *options], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        self.assertFalse(client.call("Bash", command=SCRIPT)["isError"])
+        if not options:
+            self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+
+    def check_all_comes_back(self, door):
+        for is_repository in (False, True):
+            with self.subTest(repository=is_repository):
+                self.make_tree(is_repository)
+                before = snapshot(self.work)
+                door()
+                self.assertFalse((self.work / "src").exists())
+                self.assertFalse((self.work / ".env").exists())
+                # A person goes on meanwhile: in another file, and in another line of the same file.
+                (self.work / "mine.txt").write_text("mine\n")
+                (self.work / "a.txt").write_text("ONE\ntwo\nthree by me\n")
+                self.galley("undo", "--turn", "last", expect=0)
+                after = snapshot(self.work)
+                self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\nthree by me\n")
+                self.assertEqual((self.work / "mine.txt").read_text(), "mine\n")
+                for path in ("a.txt", "mine.txt"):
+                    after.pop(path)
+                    before.pop(path, None)
+                self.assertEqual(after, before)
+                self.galley("audit", "verify", expect=0)
+
+    def test_over_mcp_with_a_commit(self):
+        self.check_all_comes_back(self.over_mcp)
+
+    def test_over_mcp_with_a_commit_for_each_call(self):
+        self.check_all_comes_back(lambda: self.over_mcp("--autocommit"))
+
+    def test_in_a_run(self):
+        self.check_all_comes_back(lambda: self.galley("run", "--commit", "--", "sh", "-c", SCRIPT, expect=0))
+
+    def test_in_exec(self):
+        self.check_all_comes_back(lambda: self.galley("exec", "--commit", "--", "sh", "-c", SCRIPT, expect=0))
+
+
+if __name__ == "__main__":
+    unittest.main()
