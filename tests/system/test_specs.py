@@ -3,10 +3,13 @@ results, and rows of docs/specs that no other test shows."""
 
 import ast
 import contextlib
+import importlib.machinery
+import importlib.util
 import json
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import support
@@ -216,6 +219,29 @@ class Samples(support.SystemCase):
             self.assertEqual("document " + document["document"], outline[0])
             for sample in document["samples"]:
                 self.assertIn(sample["at"], outline[2:])
+
+
+class Quotes(unittest.TestCase):
+    DOCUMENT = "## Tool\n```ts\nconst tool = {\n  name: 'read', // its name\n  input: { file: \"a\", },\n};\n```\n"
+
+    def complaints(self, **sample):
+        loader = importlib.machinery.SourceFileLoader("check_specs", str(support.ROOT / "scripts" / "check-specs"))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_specs", loader))
+        sys.dont_write_bytecode = True
+        loader.exec_module(module)
+        found = []
+        module.check_quotes([{"at": "tool", **sample}], self.DOCUMENT, found.append)
+        return found
+
+    def test_a_sample_quotes_its_document_unedited(self):
+        tool = {"name": "read", "input": {"file": "a"}}
+        self.assertEqual(self.complaints(definition=tool, text="name: 'read', // its name"), [])
+        self.assertEqual(self.complaints(schema={"type": "object"}, made="schema"), [])
+        for edited in ({"definition": {**tool, "name": "Read"}}, {"definition": dict(reversed(tool.items()))},
+                       {"text": "name: 'read' // its name"}, {"schema": {"type": "object"}}):
+            with self.subTest(edited=edited):
+                [complaint] = self.complaints(**edited)
+                self.assertIn("is not the document's text", complaint)
 
 
 class Rows(support.SystemCase):
