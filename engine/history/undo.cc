@@ -390,7 +390,7 @@ std::string named_ids(const std::vector<TxId>& ids) {
 
 ReverseChange reverse_below(const TxRecord& record, const FilesOfSeveral& files);
 
-/// What an undo of parts took back; nothing if the transaction is not such an undo.
+/// The transactions of which this one undid parts; none if it is not such an undo.
 Result<std::vector<TxId>> undone_in_part(const History& history, TxId id) {
   std::vector<TxId> undone;
   const auto transaction = history.outline(id);

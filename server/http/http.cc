@@ -14,7 +14,7 @@ constexpr int kTooLarge = 413;
 constexpr std::string_view kTokenLetters =
     "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// What a client that sends `Expect: 100-continue` waits for.
+/// A client that sends `Expect: 100-continue` waits for this line.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 HttpParse refused(int status) { return {std::nullopt, status}; }

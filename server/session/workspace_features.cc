@@ -142,7 +142,7 @@ WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions option
                                      : OpenTransactions::Own::kOne),
       transaction_tools_(workspace, open_, options_.agent, options_.is_shared),
       stored_tools_(workspace) {
-  // A call that is committed at once has no transaction that could have read before.
+  // A call that is committed at once begins its transaction, so nothing was read in it before.
   tools_of(workspace).is_shared = options_.is_shared && !options_.commits_each_call;
 }
 

@@ -53,6 +53,7 @@ const std::vector<Door>& system_doors() {
       {"sched.h", {"staging/sandbox/"}},
       {"sys/mount.h", {"staging/sandbox/"}},
       {"sys/prctl.h", {"staging/sandbox/"}},
+      {"sys/personality.h", {"staging/sandbox/helper/"}},
       {"sys/stat.h", {"staging/fs/", "staging/sandbox/"}},
       {"sys/wait.h", {"staging/sandbox/"}},
       {"sys/syscall.h", {"staging/fs/", "staging/sandbox/"}},
@@ -276,8 +277,8 @@ const std::vector<Room>& rooms() {
         "server/session",
         "server/agents"}},
       {"server/nats",
-       {"base", "staging/fs", "tools", "engine/policy", "engine/commit", "engine/calls",
-        "engine/stages", "engine/pipeline", "server/session"}},
+       {"base", "staging/fs", "staging/git", "tools", "engine/policy", "engine/commit",
+        "engine/calls", "engine/stages", "engine/pipeline", "server/session"}},
   };
   return table;
 }

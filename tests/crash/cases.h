@@ -14,7 +14,7 @@ namespace galley {
 
 inline const SystemClock kSystemClock;
 
-/// One kind of transaction: a tree to start from, and the changes to it.
+/// One kind of transaction: a tree to start from, and its changes.
 struct CrashCase {
   std::string name;
   std::function<void(const WritableDirectory&)> prepare;

@@ -89,7 +89,7 @@ void expect_contents(const CommittedTransaction& transaction, const std::string&
   }
 }
 
-/// Returns the ids of the history, which must be readable, have no gap and end with the newest.
+/// Returns the ids of the history. It must be readable, without gaps, and end with the newest.
 std::vector<TxId> history_of(const WritableDirectory& workspace, const std::string& where) {
   const StateDirectory state = state_of(workspace);
   const auto ids = committed_ids(state);

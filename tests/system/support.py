@@ -141,7 +141,7 @@ class SystemCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
         self.work = self.scratch / "work"
         shutil.copytree(PROJECT, self.work, symlinks=True)
-        # The author of these tests trusts their files, and a test has no terminal.
+        # The author of these tests trusts their files, and tests run without a terminal.
         own = self.scratch / "config" / "galley" / "config.toml"
         own.parent.mkdir(parents=True)
         own.write_text(f'trusted_folders = ["{self.scratch}"]\nunattended = true\n')

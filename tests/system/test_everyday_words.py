@@ -131,8 +131,9 @@ class Words(SystemCase):
             if table in ("transactions", "changes", "log", "files", "agents"):
                 self.galley("query", f"select {columns} from {table}", expect=0)
 
-    def test_attach_and_stop_say_that_nothing_runs(self):
-        self.assertIn("no program runs", self.said("stop", expect=1))
+    def test_stop_and_sync_say_that_nothing_runs(self):
+        for command in ("stop", "sync"):
+            self.assertIn("no program runs", self.said(command, expect=1))
 
 
 if __name__ == "__main__":

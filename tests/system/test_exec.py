@@ -326,6 +326,14 @@ class Exec(SystemCase):
         other = self.galley("exec", "--", "sh", "-c", "head -c 16 /dev/urandom | od -An -tx1", expect=0).stdout
         self.assertNotEqual(other.split(), first.split()[:16])
 
+    def test_deterministic_commands_have_the_same_addresses(self):
+        self.galley("begin", expect=0)
+        line = "cut -d' ' -f1 /proc/self/maps; python3 -c 'print(id(object()), list({object for object in (str, int, dict, set)}))'"
+        runs = [self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout for _ in range(3)]
+        self.assertEqual(runs, runs[:1] * 3)
+        others = {self.galley("exec", "--", "sh", "-c", line, expect=0).stdout for _ in range(3)}
+        self.assertGreater(len(others), 1)
+
     def test_command_rules_apply_to_every_way_to_run_commands(self):
         (self.work / "galley.toml").write_text(
             '[sandbox]\nallow = ["sh", "git", "/usr/bin/env"]\ndeny = ["git push", "env -i"]\n'

@@ -18,6 +18,7 @@ class Leftovers(SystemCase):
     def setUp(self):
         super().setUp()
         self.need_walls()
+        self.scratch.chmod(0o711)  # `nobody` must reach the copy: otherwise its command ends at once
         self.temporary = self.scratch / "tmp"
         self.temporary.mkdir()
         self.environment["TMPDIR"] = str(self.temporary)

@@ -35,6 +35,18 @@ class HttpCase(SystemCase):
         if server.process.poll() is None:
             server.end(signal.SIGKILL)
 
+    @staticmethod
+    def start_commands(client, words, ask):
+        """Each word sleeps in a transaction of its own; returns the threads that wait for the answers."""
+        places = [client.call("galley_begin")["structuredContent"]["tx"] for _ in words]
+        threads = []
+        for number, (word, tx) in enumerate(zip(words, places)):
+            call = {"name": "Bash", "arguments": {"command": f"sleep {word}; echo ended {word}", "tx": tx, "timeout": 120000}}
+            threads.append(threading.Thread(target=ask, args=(number, call)))
+            threads[-1].start()
+            wait_until(lambda name=word: is_running(f"sleep {name}"))
+        return threads
+
     def refusal(self, *options, expect=2):
         return json.loads(self.galley("--json", "mcp", *options, expect=expect).stdout)
 
@@ -135,24 +147,17 @@ class Sessions(HttpCase):
     def test_a_cancelled_call_ends_without_an_answer_and_others_go_on(self):
         server = self.serve()
         client = HttpClient(server)
-        other_tx = client.call("galley_begin")["structuredContent"]["tx"]
-        client.call("galley_begin")
-        word = f"300.{os.getpid()}"
-        slow, kept = [], []
-        threads = [threading.Thread(target=lambda: slow.append(client.finish(client.begin("tools/call", {
-            "name": "Bash", "arguments": {"command": f"sleep {word}"}})))),
-            threading.Thread(target=lambda: kept.append(client.finish(client.begin("tools/call", {
-                "name": "Bash", "arguments": {"command": "while ! test -e ../never -o $SECONDS -gt 1; do :; done; echo kept", "tx": other_tx}}))))]
-        threads[0].start()
-        wait_until(lambda: is_running(f"sleep {word}"))
-        identity = client.last_id
-        threads[1].start()
-        client.tell({"method": "notifications/cancelled", "params": {"requestId": identity}})
-        for thread in threads:
-            thread.join(timeout=DEADLINE_S)
-        self.assertEqual(slow, [None])
-        self.assertIn("kept", str(kept))
-        self.assertFalse(is_running(f"sleep {word}"))
+        words = [f"300.{os.getpid()}", f"301.{os.getpid()}"]
+        ended = [[], []]
+        threads = self.start_commands(client, words, lambda number, call: ended[number].append(
+            client.finish(client.begin("tools/call", call))))
+        client.tell({"method": "notifications/cancelled", "params": {"requestId": client.last_id}})
+        threads[1].join(timeout=DEADLINE_S)
+        self.assertEqual(ended, [[], [None]])
+        self.assertFalse(is_running(f"sleep {words[1]}"))
+        end_processes("sleep", words[0])
+        threads[0].join(timeout=DEADLINE_S)
+        self.assertIn(f"ended {words[0]}", str(ended[0]))
 
     # Limit: kMaxSessions of server/mcp/http_door.h
     def test_the_longest_unused_session_ends_when_there_are_too_many(self):
@@ -464,14 +469,9 @@ class End(HttpCase):
     def test_a_signal_lets_a_short_call_end_and_stops_a_long_one(self):
         server = self.serve()
         client = HttpClient(server)
-        done, threads = [], []
+        done = []
         words = [f"300.{os.getpid()}", f"301.{os.getpid()}"]
-        for word in words:
-            tx = client.call("galley_begin")["structuredContent"]["tx"]
-            call = {"name": "Bash", "arguments": {"command": f"sleep {word}; echo ended {word}", "tx": tx}}
-            threads.append(threading.Thread(target=lambda params=call: done.append(str(client.ask("tools/call", params)))))
-            threads[-1].start()
-            wait_until(lambda name=word: is_running(f"sleep {name}"))
+        threads = self.start_commands(client, words, lambda _, call: done.append(str(client.ask("tools/call", call))))
         server.process.send_signal(signal.SIGTERM)
         time.sleep(0.5)  # a server that does not wait has stopped both calls now
         wait_until(lambda: end_processes("sleep", words[1]))

@@ -181,7 +181,7 @@ class Hostile(ServerCase):
             with self.subTest(how=how):
                 # A flood must be detected by its size, even if the machine writes it slowly.
                 self.add(how, "--timeout", "60")
-                options = ("--timeout", "3000") if how == "hang" else ()
+                options = ("--timeout", "2") if how == "hang" else ()
                 self.assertEqual(self.failed("srv.put", options, path="made.txt", text="x")[0], expected)
                 self.assertEqual(self.staged(), "")
         self.add("lies")

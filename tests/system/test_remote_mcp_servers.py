@@ -347,7 +347,7 @@ class RemoteHostile(RemoteCase):
                 self.add("--timeout", "60")
                 self.server.how = how
                 self.server.seen.clear()
-                reason, message = self.failed(options=("--timeout", "4000") if how == "slow" else ())
+                reason, message = self.failed(options=("--timeout", "2") if how == "slow" else ())
                 self.assertTrue(reason.startswith(expected), (reason, message))
                 self.assertEqual(len(self.seen("DELETE")), 1, "the session stayed open")
                 self.assertEqual(self.galley("--agent", "net", "diff", expect=0).stdout, b"")

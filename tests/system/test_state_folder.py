@@ -181,7 +181,7 @@ class StateFolder(SystemCase):
         ran = self.begin()
         self.galley("exec", "--tx", ran, "--", "sh", "-c", "echo d > d.txt", expect=0)
         self.galley("run", "--resume", ran, "--layer", layered, "--", "mkfifo", "pipe", f"{layered}/pipe", expect=1)
-        self.run_all("attach nobody", "stop nobody", "agent-hook codex", stdin=b"{}")
+        self.run_all("attach nobody", "stop nobody", "sync nobody", "agent-hook codex", stdin=b"{}")
         for note in self.own_state("runs").glob("*/run.json"):
             self.galley("rollback", "--tx", note.parent.name, expect=0)
         self.galley("edit", "--tx", tx, "b.txt", expect=0, env={"VISUAL": "true", "EDITOR": "true"})
@@ -221,6 +221,8 @@ class StateFolder(SystemCase):
     def serve_agents(self):
         self.galley("mcp", expect=0)  # whose input ends at once
         self.galley("serve", "--grpc", "127.0.0.1:1")  # refused: TCP needs certificates
+        for command in ("worker", "submit", "jobs"):
+            self.galley(command, "--nats", "nats://127.0.0.1:1")  # where no server is
         self.galley("agent-hook", expect=2)  # which was told of no call
         edit = {"tool_name": "Write", "tool_input": {"file_path": "kept.txt", "content": "k\n"}}
         for report in ({"hook_event_name": "UserPromptSubmit", "prompt": "p"}, {"hook_event_name": "PreToolUse", **edit}):

@@ -16,7 +16,7 @@
 
 namespace galley {
 
-/// A workspace in its own temporary directory, with transactions committed to it.
+/// A workspace in its own temporary directory, with committed transactions.
 class HistoryWorkspace {
  public:
   HistoryWorkspace() {

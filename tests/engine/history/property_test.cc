@@ -143,7 +143,7 @@ TEST(UndoProperties, HoldInTheMemoryDirectory) {
   meta.tool = plan.tool;
   publish(plan.proposal, meta);
   EXPECT_EQ(root->stat(rel("d"))->kind, FileKind::kAbsent);
-  // SQLite has no path here, so the index is in memory.
+  // Without a path for SQLite the index is in memory.
   const auto index = HistoryIndex::open(history);
   ASSERT_TRUE(index.has_value()) << index.error().message;
   EXPECT_EQ((*index)->list({})->size(), 2U);

@@ -79,7 +79,7 @@ TEST(Http, AClientThatWaitsWithItsBodyIsToldToContinue) {
   const HttpParse whole = parsed(head + "abcde");
   ASSERT_TRUE(whole.request);
   EXPECT_EQ(whole.request->body, "abcde");
-  // Who may not send it is told at once.
+  // A client that may not send it gets the answer at once.
   const HttpParse refused = parse_http(head, {kMaxBody, [](const HttpRequest&) { return false; }});
   EXPECT_TRUE(refused.request);
   EXPECT_EQ(refused.interim, "");

@@ -207,7 +207,7 @@ TEST_F(McpHttpDoorFacts, TheFeaturesOfAnOpenRequestOutliveItsSession) {
   const std::string header = session();
   Exchange slow = ask(call(7), header);
   begun.pass();
-  // Above the limit this session ends only if it has no open answer.
+  // Above the limit this session ends only if none of its answers is open.
   for (size_t i = 0; i <= McpHttpDoor::kMaxSessions; ++i) session();
   door.open();
   EXPECT_NE(slow.read().find(R"("done":true)"), std::string::npos);

@@ -16,7 +16,7 @@ from mcp_client import McpClient  # noqa: E402
 from support import GALLEY  # noqa: E402
 
 NAMES = [b"ta\tb", b"two\nlines", b'q"uote', b"back\\slash", b"esc\x1b[35;45m", b"del\x7f", b"bad\xff", b"d\n/in\tner"]
-# What may not reach a terminal.
+# Bytes that may not reach a terminal.
 CONTROLS = (b"\x1b[35;45m", b"\x7f", b"two\nlines", b"ta\tb")
 
 
