@@ -110,6 +110,30 @@ bool wrote_to_git(const RunFolder& folder) {
   return entries && !entries->empty();
 }
 
+/// The bases that this capture found on disk. If another program saves one of these files later,
+/// the run has still seen the content of now. Without this note, every difference would count as a
+/// change of the run. Contents go into `store`.
+Result<Overlay::Entries> new_bases(const Directory& workspace, const Overlay& overlay,
+                                   const Overlay::Entries& known, const AbsorbReport& report,
+                                   ContentStore& store) {
+  Overlay::Entries bases;
+  for (const auto& [path, node] : report.copies) {
+    Overlay::Entry& base = bases[path];
+    base.before = base.now = node;
+  }
+  for (const auto& [path, entry] : overlay.entries()) {
+    const bool is_seen_on_disk = entry.base.inode != 0 && !known.contains(path);
+    const bool is_change = entry.before.kind == FileKind::kRegular && entry.before != entry.now;
+    if (!is_seen_on_disk || !is_change) continue;
+    const auto disk = read_from_disk(workspace, path, 0);
+    if (!disk || disk->id != entry.before.content) continue;  // saved since
+    GALLEY_TRY(store.keep(disk->id, disk->content));
+    Overlay::Entry& base = bases[path];
+    base.before = base.now = entry.before;
+  }
+  return bases;
+}
+
 /// Whether the error means that the program changed a file during the capture.
 bool is_in_motion(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "run.file_changes";
@@ -119,7 +143,8 @@ bool is_in_motion(const Error& error) {
 
 Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,
                                const std::shared_ptr<ContentStore>& store, const IgnoreRule& ignore,
-                               bool is_live) {
+                               CaptureUse use) {
+  const bool is_live = use != CaptureUse::kOver;
   const StateDirectory& state = *workspace.persistent.state();
   GALLEY_ASSIGN(const RunNote note, folder.note());
   GALLEY_ASSIGN(const auto upper,
@@ -133,6 +158,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   rules.empties_changed_bases = true;
   rules.copies_contents = true;
   rules.is_live = !has_scratch;
+  rules.reports_copies = use == CaptureUse::kLive;
   GALLEY_ASSIGN(const auto scratch,
                 open_writable_disk_directory(has_scratch ? note.lower_home + "/scratch"
                                                          : workspace.persistent.own_path("runs")));
@@ -158,6 +184,12 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
         GALLEY_TRY(contents->get(entry.before.content));
       }
       capture.entries.emplace(path, entry);
+    }
+    if (use == CaptureUse::kLive) {
+      GALLEY_ASSIGN(
+          const Overlay::Entries seen,
+          new_bases(workspace.place.files(), overlay, bases.entries, capture.report, *contents));
+      if (!seen.empty()) GALLEY_TRY(set_bases(folder, state, seen));
     }
     if (is_live && capture.entries.empty()) GALLEY_TRY(end_unchanged_look(folder));
     return capture;
@@ -199,7 +231,8 @@ std::optional<Overlay::Entries> changes_of_live_run(WorkspaceState& workspace,
   const auto is_live = folder->is_live();
   if (!is_live || !*is_live) return std::nullopt;
   auto capture = capture_run(workspace, *folder, make_memory_store(),
-                             git_ignore_rule(workspace.place.path, workspace.place.clock()), true);
+                             git_ignore_rule(workspace.place.path, workspace.place.clock()),
+                             CaptureUse::kLook);
   if (!capture || !capture->report.refused.empty()) return std::nullopt;
   return std::move(capture->entries);
 }

@@ -22,24 +22,31 @@ struct RunCapture {
   AbsorbReport report;       ///< if `refused` is not empty, `entries` is empty
 };
 
+enum class CaptureUse : uint8_t {
+  kLook,  ///< the program runs; only the time of the look is noted
+  kLive,  ///< the program runs; its layer is only read, and the bases of its files are noted
+  kOver,  ///< the program is dead
+};
+
 /// Reads the changes of a run from its upper layer. The base of a path is the state that the run
 /// saw when it first wrote the path:
 ///
 ///     staged when the run began or at its last checkpoint  that state (engine/stages/run_basis.h)
 ///     changed by a transaction that was committed since    the pre-image in the first of them
+///     in the layer at an earlier capture with kLive        the file on disk at that time
 ///     otherwise                                            the file on disk
 ///
 /// A copy that pins the view, or a whiteout, equals its base, so it is not a change. A new capture
 /// replaces the previous one.
 ///
-/// With `is_live` the program still runs, and its layer is only read. Otherwise the program is
-/// dead, and files that git ignores (`ignore`) are moved to the scratch layer of the transaction's
-/// next command. The function holds the writer lock, since a commit would change the files on disk.
+/// Files that git ignores (`ignore`) are moved to the scratch layer of the transaction's next
+/// command, if the program is dead. The function holds the writer lock, since a commit would change
+/// the files on disk.
 ///
 /// Errors: kInvalid `run.damaged`; kConflict `run.file_changes`; kTimeout `commit.locked`.
 [[nodiscard]] Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,
                                              const std::shared_ptr<ContentStore>& store,
-                                             const IgnoreRule& ignore, bool is_live);
+                                             const IgnoreRule& ignore, CaptureUse use);
 
 /// Returns the state that the run saw of each path that is not on disk as the run saw it. The
 /// caller holds the writer lock.

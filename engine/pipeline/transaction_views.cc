@@ -129,10 +129,10 @@ Result<void> Transaction::collect_run() {
     note->mount_fd = -1;  // we have the lock, so no process looks for its view
     GALLEY_TRY(folder->write_note(*note));
   }
-  GALLEY_ASSIGN(
-      RunCapture capture,
-      capture_run(workspace, *folder, state_->overlay.store(),
-                  git_ignore_rule(workspace.place.path, workspace.place.clock()), !is_over));
+  GALLEY_ASSIGN(RunCapture capture,
+                capture_run(workspace, *folder, state_->overlay.store(),
+                            git_ignore_rule(workspace.place.path, workspace.place.clock()),
+                            is_over ? CaptureUse::kOver : CaptureUse::kLive));
   if (!is_over) state_->live_run = *std::move(folder);
   if (!capture.report.refused.empty()) {
     state_->unstaged_run = cannot_stage(id(), capture.report, !is_over);

@@ -348,8 +348,13 @@ Result<void> Absorption::absorb_live_file(const Place& at, const RelPath& path) 
   }
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, file.node));
-  if (is_same) return {};
+  const bool is_wanted = rules_.reports_copies && now.content.is_none();  // its base is not known
+  if (is_same && !is_wanted) return {};
   GALLEY_TRY(overlay_.store()->keep(file.node.content, file.bytes));
+  if (is_same) {
+    report_.copies.emplace_back(path, file.node);
+    return {};
+  }
   return put(path, file.node, now, file.mtime_ns);
 }
 

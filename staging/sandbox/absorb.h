@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -40,6 +41,8 @@ struct AbsorbRules {
   bool copies_contents = false;
   /// The command is still running. The layer is only read; nothing in it is moved or changed.
   bool is_live = false;
+  /// With is_live: AbsorbReport::copies is wanted.
+  bool reports_copies = false;
   /// A time on the clock of the file system, after which it was found that the layer had no effect
   /// beside the staged changes; 0: none. So the command made every other whiteout later.
   int64_t unchanged_ns = 0;
@@ -51,6 +54,9 @@ struct AbsorbReport {
   uint64_t ignored = 0;
   uint64_t protected_paths = 0;
   std::vector<RefusedEffect> refused;  ///< not empty: the overlay is unchanged
+  /// Of a live run: files that overlayfs copied up and that are still as on disk. A program may
+  /// have only opened them. Their contents are in the overlay's store.
+  std::vector<std::pair<RelPath, Node>> copies;
 };
 
 /// Reads the upper layer of a finished command into the overlay. All of it is staged or, after a

@@ -420,6 +420,45 @@ TEST_F(RunViews, ASaveByAnEditorIsAConflict) {
   EXPECT_EQ(tree_.read("f"), "saved by an editor\n");
 }
 
+// A look of Galley notes what the run saw of each file that it opened for writing.
+TEST_F(RunViews, ASaveAfterALookIsMergedWithTheChangeOfTheRun) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+  pass_a_tick();
+  tree_.write("f", "a\nb\nc\nd\nE\n");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
+}
+
+TEST_F(RunViews, AFileThatTheRunOnlyOpenedIsNotItsChangeAfterASave) {
+  tree_.write("f", "a\nb\nc\nd\ne\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"append", "f", ""}), "ok");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  pass_a_tick();
+  tree_.write("f", "a\nb\nc\nd\nE\n");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  EXPECT_EQ(run->view().read("f"), "oka\nb\nc\nd\ne\n");
+  ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
+}
+
+TEST_F(SyncedRuns, ASavedFileThatTheRunOnlyOpenedIsTakenOver) {
+  tree_.write("f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"append", "f", ""}), "ok");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  pass_a_tick();
+  tree_.write("f", "saved by an editor\n");
+  EXPECT_EQ(sync(run->id()).taken, (std::vector<RelPath>{rel("f")}));
+  EXPECT_EQ(run->view().read("f"), "oksaved by an editor\n");
+  EXPECT_EQ(changes_of(run->id()), Lines());
+}
+
 TEST_F(RunViews, ASaveByAnEditorBeforeTheFirstWriteIsTheBase) {
   tree_.write("f", "one\n");
   const auto run = start();
