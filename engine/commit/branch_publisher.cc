@@ -234,18 +234,15 @@ Conflict branch_moved(const GitBranch& branch, const GitTip& judged, const std::
   return conflict;
 }
 
-enum class RecordUse : uint8_t { kAdd, kRestore };
-
 /// Completes the records of a commit that the branch has, and moves its journal into the history.
 /// Everything before the rename can be repeated. The result has warnings about records that are
 /// only in the journal.
 Result<std::vector<std::string>> finish_record(const StateDirectory& state, WriterLock& lock,
-                                               const Journal& journal, AuditSink* audit,
-                                               RecordUse use) {
+                                               const Journal& journal, AuditSink* audit) {
   std::vector<std::string> warnings;
   const auto& records = journal.meta.audit;
   if (audit != nullptr && !records.empty()) {
-    const auto added = use == RecordUse::kAdd ? audit->add(records) : audit->settle(records);
+    const auto added = audit->settle(records);
     if (!added) {
       warnings.push_back("the audit log could not be written (" + added.error().message +
                          "); the record is in the journal of this transaction");
@@ -281,47 +278,6 @@ Result<bool> decide_move(const GitBranch& branch, const Journal& journal, int64_
   GALLEY_ASSIGN(const std::string place, branch.work_tree_with_it());
   if (!place.empty() || dry_run) return place.empty();
   return branch.move(parent->id, commit, "galley: transaction " + journal.id.str());
-}
-
-/// Completes or drops each prepared commit.
-Result<RecoveryReport> settle_slots(const GitBranch& branch, const StateDirectory& state,
-                                    WriterLock& lock, const Clock& clock,
-                                    const RecoveryOptions& options) {
-  using Kind = RecoveryAction::Kind;
-  RecoveryReport report;
-  GALLEY_ASSIGN(const auto entries, state.slots().list());
-  for (const DirectoryEntry& entry : entries) {
-    const auto id = TxId::from_file_name(entry.name);
-    if (!id) continue;
-    GALLEY_ASSIGN(const auto slot, state.slots().open_writable_directory(slot_of(*id)));
-    auto verdict = read_journal(state, *slot, *id, ImageUse::kSkip);
-    if (!verdict && verdict.error().kind != ErrorKind::kNotFound) return fail(verdict.error());
-    GALLEY_ASSIGN(const FileStat kept, state.undo().stat(journal_name(*id)));
-    if (!verdict && kept.kind == FileKind::kRegular) {  // only the folder is left
-      if (!options.dry_run) GALLEY_TRY(remove_tree(state.slots(), slot_of(*id)));
-      continue;
-    }
-    bool was_made = false;
-    if (verdict && verdict->state == JournalState::kCommitted) {
-      GALLEY_ASSIGN(was_made,
-                    decide_move(branch, verdict->journal, clock.wall_ns(), options.dry_run));
-    }
-    if (was_made) {
-      report.actions.push_back({Kind::kFinishJournal, *id, "",
-                                "the branch has its commit " + verdict->journal.meta.git_commit,
-                                true});
-    } else {
-      report.actions.push_back(
-          {Kind::kDropJournal, *id, "", "never committed: the branch does not have its commit"});
-    }
-    if (options.dry_run) continue;
-    if (!was_made) {
-      GALLEY_TRY(remove_tree(state.slots(), slot_of(*id)));
-      continue;
-    }
-    GALLEY_TRY(finish_record(state, lock, verdict->journal, options.audit, RecordUse::kRestore));
-  }
-  return report;
 }
 
 /// One run of publish_to_branch().
@@ -377,9 +333,10 @@ Result<PublishOutcome> BranchAttempt::run(const CommitMeta& meta) {
   if (!conflict.paths.empty()) return PublishOutcome(std::move(conflict));
   GALLEY_TRY(describe(meta));
   auto outcome = prepare_and_move();
-  // If the move may have happened, recovery needs the slot.
+  // If the move may have happened, recovery needs the slot. If it has, finish_record() drops it.
   const bool may_have_moved = !outcome && outcome.error().kind == ErrorKind::kUndecided;
-  if (!may_have_moved) drop_slot();
+  const bool has_moved = outcome && std::holds_alternative<Receipt>(*outcome);
+  if (!may_have_moved && !has_moved) drop_slot();
   return outcome;
 }
 
@@ -388,7 +345,7 @@ Result<void> BranchAttempt::lock() {
   RecoveryOptions recovery;
   recovery.boot_id = boot_;
   recovery.audit = options_.audit;
-  GALLEY_TRY(settle_slots(target_.branch, target_.state, *lock_, clock_, recovery));
+  GALLEY_TRY(recover_branch(target_.branch, target_.state, *lock_, clock_, recovery));
   GALLEY_ASSIGN(journal_.parent, last_transaction(target_.state, *lock_, session_));
   journal_.id.value = journal_.parent.value + 1;
   return {};
@@ -522,12 +479,13 @@ Receipt BranchAttempt::finish() {
   receipt.time_ns = journal_.time_ns;
   receipt.changes = proposal_.changes();
   receipt.git_commit = journal_.meta.git_commit;
-  auto finished = finish_record(target_.state, *lock_, journal_, options_.audit, RecordUse::kAdd);
+  auto finished = finish_record(target_.state, *lock_, journal_, options_.audit);
   if (finished) {
     receipt.warnings = *std::move(finished);
   } else {
-    receipt.warnings.push_back("the history could not be written (" + finished.error().message +
-                               "); the branch has the commit");
+    receipt.warnings.push_back(
+        "the history could not be written (" + finished.error().message +
+        "); the branch has the commit, and the next galley command tries again");
   }
   if (const auto shown = target_.branch.follow(); !shown) {
     receipt.warnings.push_back("the branch cannot be read now: " + shown.error().message);
@@ -590,13 +548,53 @@ Result<PublishOutcome> publish_to_branch(const BranchTarget& target, const Clock
 }
 
 Result<RecoveryReport> recover_branch(const GitBranch& branch, const StateDirectory& state,
+                                      WriterLock& lock, const Clock& clock,
+                                      const RecoveryOptions& options) {
+  using Kind = RecoveryAction::Kind;
+  RecoveryReport report;
+  GALLEY_ASSIGN(const auto entries, state.slots().list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto id = TxId::from_file_name(entry.name);
+    if (!id) continue;
+    GALLEY_ASSIGN(const auto slot, state.slots().open_writable_directory(slot_of(*id)));
+    auto verdict = read_journal(state, *slot, *id, ImageUse::kSkip);
+    if (!verdict && verdict.error().kind != ErrorKind::kNotFound) return fail(verdict.error());
+    GALLEY_ASSIGN(const FileStat kept, state.undo().stat(journal_name(*id)));
+    if (!verdict && kept.kind == FileKind::kRegular) {  // only the folder is left
+      if (!options.dry_run) GALLEY_TRY(remove_tree(state.slots(), slot_of(*id)));
+      continue;
+    }
+    bool was_made = false;
+    if (verdict && verdict->state == JournalState::kCommitted) {
+      GALLEY_ASSIGN(was_made,
+                    decide_move(branch, verdict->journal, clock.wall_ns(), options.dry_run));
+    }
+    if (was_made) {
+      report.actions.push_back({Kind::kFinishJournal, *id, "",
+                                "the branch has its commit " + verdict->journal.meta.git_commit,
+                                true});
+    } else {
+      report.actions.push_back(
+          {Kind::kDropJournal, *id, "", "never committed: the branch does not have its commit"});
+    }
+    if (options.dry_run) continue;
+    if (!was_made) {
+      GALLEY_TRY(remove_tree(state.slots(), slot_of(*id)));
+      continue;
+    }
+    GALLEY_TRY(finish_record(state, lock, verdict->journal, options.audit));
+  }
+  return report;
+}
+
+Result<RecoveryReport> recover_branch(const GitBranch& branch, const StateDirectory& state,
                                       const Clock& clock, const RecoveryOptions& options) {
   GALLEY_ASSIGN(const auto slots, state.slots().list());
   if (slots.empty()) return RecoveryReport();
   auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
   if (!lock && lock.error().kind == ErrorKind::kTimeout) return RecoveryReport();
   if (!lock) return fail(lock.error());
-  return settle_slots(branch, state, *lock, clock, options);
+  return recover_branch(branch, state, *lock, clock, options);
 }
 
 }  // namespace galley

@@ -54,8 +54,12 @@ Result<PublishOutcome> publish_to_branch(const BranchTarget& target, const Clock
                                          const Approval& approval, const CommitMeta& meta);
 
 /// Finishes the records of commits that a dead process made, and drops what it only prepared. A
-/// commit was made if the branch has it in its history. Does nothing while another process holds
-/// the lock.
+/// commit was made if the branch has it in its history.
+Result<RecoveryReport> recover_branch(const GitBranch& branch, const StateDirectory& state,
+                                      WriterLock& lock, const Clock& clock,
+                                      const RecoveryOptions& options);
+
+/// The same at each open. Does nothing while another process holds the lock.
 Result<RecoveryReport> recover_branch(const GitBranch& branch, const StateDirectory& state,
                                       const Clock& clock, const RecoveryOptions& options);
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "engine/commit/branch_publisher.h"
 #include "engine/commit/history_reader.h"
 #include "staging/fs/disk_directory.h"
@@ -52,6 +54,22 @@ class BranchKillFacts : public testing::Test {
     options.boot_id = kBoot;
     return options;
   }
+  /// Each call fails once with this error, or the process dies before it; then another commit is
+  /// made.
+  void interrupt_each_call(int os_error) {
+    commit("first", nullptr);
+    for (size_t at = 1;; ++at) {
+      const auto plan = std::make_shared<FaultPlan>();
+      plan->at = at;
+      plan->os_error = os_error;
+      plan->kills = os_error == 0;
+      commit("interrupted" + std::to_string(at), plan);
+      commit("then" + std::to_string(at), nullptr);
+      ASSERT_EQ(commits_of_history(), commits_of_branch()) << "interrupted at call " << at;
+      if (!plan->is_dead && !plan->has_failed) break;
+    }
+  }
+
   [[nodiscard]] size_t commits_of_branch() const {
     return std::stoul(repository_.output_of("rev-list --count trunk..main"));
   }
@@ -65,16 +83,11 @@ class BranchKillFacts : public testing::Test {
 };
 
 TEST_F(BranchKillFacts, AfterAKillAtAnyCallTheHistoryHasEveryCommitOfTheBranch) {
-  commit("first", nullptr);
-  for (size_t at = 1;; ++at) {
-    const auto plan = std::make_shared<FaultPlan>();
-    plan->at = at;
-    plan->kills = true;
-    commit("killed" + std::to_string(at), plan);
-    commit("then" + std::to_string(at), nullptr);
-    ASSERT_EQ(commits_of_history(), commits_of_branch()) << "killed before call " << at;
-    if (!plan->is_dead) break;
-  }
+  interrupt_each_call(0);
+}
+
+TEST_F(BranchKillFacts, AfterAnErrorAtAnyCallTheHistoryHasEveryCommitOfTheBranch) {
+  interrupt_each_call(ENOSPC);
 }
 
 }  // namespace
