@@ -158,14 +158,15 @@ Result<void> quarantine(const StateDirectory& state, const WritableDirectory& di
 }  // namespace
 
 Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
-                                             const StateDirectory& state, const WriterLock& lock) {
-  static_cast<void>(lock);
+                                             const StateDirectory& state, WriterLock& lock) {
   std::vector<TxId> moved;
   for (const WritableDirectory* directory : {&state.journals(), &state.undo()}) {
     GALLEY_ASSIGN(const auto ids, journal_ids(*directory));
     for (const TxId id : ids) {
       GALLEY_ASSIGN(const bool is_bad, is_unusable(workspace, state, *directory, id));
       if (!is_bad) continue;
+      // The id may be used again. Then the note must not count the new journal as completed.
+      GALLEY_TRY(lock.forget_last());
       GALLEY_TRY(quarantine(state, *directory, id));
       moved.push_back(id);
     }

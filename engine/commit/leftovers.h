@@ -40,6 +40,6 @@ Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
 /// half applied: `doctor` reports it. Damaged journals of `undo/`, and those of another workspace,
 /// are moved too.
 Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
-                                             const StateDirectory& state, const WriterLock& lock);
+                                             const StateDirectory& state, WriterLock& lock);
 
 }  // namespace galley

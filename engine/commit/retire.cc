@@ -120,7 +120,9 @@ Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
     return synced.error();
   }
   if (!is_mutant(Mutant::kRetireBeforeNote)) {
-    GALLEY_TRY(lock.forget_if_before(verdicts.back().journal.id));
+    TxId last;
+    for (const auto& verdict : verdicts) last = std::max(last, verdict.journal.id);
+    GALLEY_TRY(lock.forget_if_before(last));
   }
   for (auto& verdict : verdicts) {
     const TxId id = verdict.journal.id;

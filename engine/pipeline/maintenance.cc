@@ -418,10 +418,7 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
   examine_state_trust(workspace, checks);
   if (persistent_of(workspace).state() != nullptr) {
     if (repair) {
-      GALLEY_ASSIGN(const WriterLock lock, persistent_of(workspace).lock());
-      GALLEY_TRY(persistent_of(workspace).quarantine_damaged(lock));
-    }
-    if (repair) {
+      GALLEY_TRY(persistent_of(workspace).quarantine_damaged());
       // This comes first, since commits cannot retire while the log rejects records.
       GALLEY_TRY(persistent_of(workspace).audit()->begin_new_log());
       GALLEY_TRY(recover_now(workspace, false));

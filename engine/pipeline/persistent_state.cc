@@ -158,6 +158,18 @@ Result<RunStart> PersistentState::begin_run() const {
   return RunStart::begin(*files_.get(), *state(), clock(), options);
 }
 
+/// recover() does not wait for a live writer, which may be killed after it.
+Result<WriterLock> PersistentState::lock() const {
+  GALLEY_ASSIGN(WriterLock lock, WriterLock::take(*state(), clock(), lock_timeout()));
+  const RecoveryOptions options = recovery_options(false, audit());
+  if (const GitBranch* branch = place_->branch()) {
+    GALLEY_TRY(recover_branch(*branch, *state(), lock, clock(), options));
+  } else {
+    GALLEY_TRY(galley::recover(*files_.get(), *state(), lock, options));
+  }
+  return lock;
+}
+
 Result<RecoveryReport> PersistentState::recover(bool dry_run) const {
   if (state() == nullptr) return RecoveryReport();
   const RecoveryOptions options = recovery_options(dry_run, dry_run ? nullptr : audit());
@@ -175,7 +187,9 @@ Result<RecoveryReport> PersistentState::plan_recovery(const StateDirectory& fore
   return recover_if_needed(*files_.get(), foreign, clock(), options);
 }
 
-Result<void> PersistentState::quarantine_damaged(const WriterLock& lock) const {
+/// The lock is taken without a recovery, which would fail because of these journals.
+Result<void> PersistentState::quarantine_damaged() const {
+  GALLEY_ASSIGN(WriterLock lock, WriterLock::take(*state(), clock(), lock_timeout()));
   GALLEY_TRY(galley::quarantine_damaged(*files_.get(), *state(), lock));
   return {};
 }

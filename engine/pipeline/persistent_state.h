@@ -85,10 +85,9 @@ class PersistentState {
     return place_->home + "/.galley/" + state_.get()->own(name).str();
   }
   [[nodiscard]] const Clock& clock() const { return place_->clock(); }
-  /// Takes the writer lock; waits at most `commit.lock_timeout_ms`. Needs a state.
-  [[nodiscard]] Result<WriterLock> lock() const {
-    return WriterLock::take(*state(), clock(), lock_timeout());
-  }
+  /// Takes the writer lock, and finishes or reverts what the previous holder left if it was killed.
+  /// Waits at most `commit.lock_timeout_ms`. Needs a state.
+  [[nodiscard]] Result<WriterLock> lock() const;
   [[nodiscard]] std::chrono::milliseconds lock_timeout() const {
     return std::chrono::milliseconds(rules_->config.commit.lock_timeout_ms);
   }
@@ -123,7 +122,7 @@ class PersistentState {
   Result<RecoveryReport> plan_recovery(const StateDirectory& foreign) const;
   /// Adopts such a `.galley`, after a person agreed.
   Result<void> adopt(StateDirectory& foreign) const { return foreign.adopt(*files_.get()); }
-  Result<void> quarantine_damaged(const WriterLock& lock) const;
+  Result<void> quarantine_damaged() const;
   Result<LeftoverReport> clear_leftovers(WriterLock& lock, const ClearOptions& options) const {
     return galley::clear_leftovers(*files_.get(), *state(), lock, clock(), options);
   }

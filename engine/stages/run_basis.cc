@@ -77,7 +77,8 @@ Result<std::optional<Checkpoint>> read_checkpoint(const RunFolder& folder) {
 Result<bool> is_committed(const StateDirectory& state, const Checkpoint& checkpoint) {
   const auto committed = load_committed(state, checkpoint.transaction, ImageUse::kSkip);
   if (committed) return committed->journal.proposal.hex() == checkpoint.proposal;
-  // It was pruned, so it was committed, because an id is used only once.
+  // It was pruned, so it was committed. (An aborted commit gives its id to the next one, and the
+  // next capture of this run drops its checkpoint.)
   if (committed.error().reason == "history.pruned") return true;
   if (committed.error().kind == ErrorKind::kNotFound) return false;
   return fail(committed.error());

@@ -145,7 +145,7 @@ TEST(JournalDamage, AfterQuarantineTheWorkspaceIsUsable) {
   {
     static const SystemClock clock;
     const auto state = StateDirectory::open(*directory);
-    const auto lock = WriterLock::take(**state, clock, std::chrono::milliseconds(0));
+    auto lock = WriterLock::take(**state, clock, std::chrono::milliseconds(0));
     ASSERT_TRUE(lock);
     EXPECT_EQ(*quarantine_damaged(*directory, **state, *lock), std::vector<TxId>{TxId{2}});
   }

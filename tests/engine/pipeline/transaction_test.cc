@@ -11,7 +11,10 @@
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "engine/pipeline/maintenance.h"
 #include "engine/pipeline/workspace_state.h"
+#include "staging/fs/fault_directory.h"
+#include "support/commit_fixture.h"
 #include "support/own_file.h"
 #include "support/temp_directory.h"
 
@@ -44,6 +47,28 @@ class TransactionTest : public ::testing::Test {
 
   TempDirectory tree_;
 };
+
+// It waited for the lock while the commit was made, so it could not recover when it was opened.
+TEST_F(TransactionTest, GarbageIsClearedAfterTheRecoveryOfAKilledCommit) {
+  const auto workspace = open();
+  Transaction first = begin(*workspace);
+  ASSERT_TRUE(first.write("first", "1\n"));
+  ASSERT_TRUE(first.commit());
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto killed = make_fault_directory(*open_writable_disk_directory(tree_.path()), plan);
+  PublisherOptions options;
+  options.before_apply = [&] { plan->is_dead = true; };
+  ChangeBuilder change(*killed);
+  ASSERT_FALSE(publish(*killed, change.write("a.txt", "new\n").proposal(), options));
+  EXPECT_EQ(tree_.read("a.txt"), "one\ntwo\nthree\n");
+  // A journal of this age goes into the history.
+  const std::filesystem::path journal = tree_.path() + "/.galley/j/2.j";
+  std::filesystem::last_write_time(
+      journal, std::filesystem::last_write_time(journal) - std::chrono::hours(1));
+  const auto cleared = clear_garbage(*workspace, false);
+  ASSERT_TRUE(cleared) << cleared.error().message;
+  EXPECT_EQ(tree_.read("a.txt"), "new\n");
+}
 
 TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoRestoresIt) {
   const auto workspace = open();
