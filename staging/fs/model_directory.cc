@@ -119,9 +119,10 @@ void PowerLossModel::damage(DurableNode& durable, const MemoryNode& live,
   durable.gid = live.gid;
   durable.mtime_ns = live.mtime_ns;
   durable.attributes = live.attributes;
-  // Synced bytes stay. Only bytes appended since then can be lost.
-  const bool is_appended = live.content.starts_with(durable.content);
-  const size_t kept = is_appended ? durable.content.size() : 0;
+  // Synced bytes stay. Only those from the first byte written since then can be lost.
+  const auto written = std::mismatch(durable.content.begin(), durable.content.end(),
+                                     live.content.begin(), live.content.end());
+  const auto kept = static_cast<size_t>(written.first - durable.content.begin());
   const std::string fresh = live.content.substr(kept);
   durable.content.resize(kept);
   switch (unsynced) {

@@ -464,6 +464,7 @@ void CrashRow::judge(const WritableDirectory& workspace, const TreePicture& befo
                      const TreePicture& after, const std::string& where) {
   ++cases_;
   const TreePicture now = picture_of(workspace);
+  was_new_ = now != before;
   if (now == before) {
     ++old_;
   } else if (now == after) {
@@ -478,6 +479,20 @@ void CrashRow::judge(const WritableDirectory& workspace, const TreePicture& befo
   if (litter.empty()) return;
   ++litter_;
   ADD_FAILURE() << operation_ << ", " << where << ": litter " << litter.front();
+}
+
+void CrashRow::judge_next(const WritableDirectory& workspace, const std::string& where,
+                          const std::string& boot) {
+  const AsRoot as_root(workspace);
+  ChangeBuilder next(workspace);
+  next.write("made-after-the-crash", "next");
+  PublisherOptions options = test_options();
+  options.boot_id = boot;
+  const auto outcome = publish(workspace, next.proposal(), options);
+  ASSERT_TRUE(outcome) << where << ": " << outcome.error().message;
+  const auto* receipt = std::get_if<Receipt>(&*outcome);
+  ASSERT_NE(receipt, nullptr) << where;
+  EXPECT_EQ(receipt->id.value, was_new_ ? 3U : 2U) << where << ": the number of the next commit";
 }
 
 void CrashRow::judge_history(const WritableDirectory& workspace, const TreePicture& tree,

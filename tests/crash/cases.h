@@ -93,6 +93,10 @@ class CrashRow {
   /// Judges a settled workspace. Adds a test failure for a mixed tree or for litter.
   void judge(const WritableDirectory& workspace, const TreePicture& before,
              const TreePicture& after, const std::string& where);
+  /// Commits once more after judge(). The commit must not get the number of one that is in the
+  /// tree: it would take its place in the history.
+  void judge_next(const WritableDirectory& workspace, const std::string& where,
+                  const std::string& boot = kBoot);
   /// Judges an operation that may only shorten the history and must not change the tree.
   void judge_history(const WritableDirectory& workspace, const TreePicture& tree, bool is_old,
                      const std::string& where);
@@ -105,6 +109,7 @@ class CrashRow {
 
  private:
   std::string operation_;
+  bool was_new_ = false;  ///< the last tree
   size_t calls_ = 0, cases_ = 0, old_ = 0, new_ = 0, refused_ = 0, mixed_ = 0, litter_ = 0;
 };
 

@@ -157,6 +157,7 @@ TEST_P(ErrorFacts, AfterAFailedRecoveryTheNextOneSucceeds) {
         const auto report = reopen(*left);
         ASSERT_TRUE(report) << where << ": " << report.error().message;
         row.judge(*left, workspace.before, workspace.after, where);
+        row.judge_next(*left, where);
         if (HasFailure()) return;
       }
     }

@@ -187,6 +187,7 @@ void judge_cut(CrashRow& row, const Cut& cut, const std::shared_ptr<MemoryTree>&
     EXPECT_EQ(picture_of(*directory), cut.workspace.after)
         << where << ": an answered commit is lost";
   }
+  row.judge_next(*directory, where, boot);
 }
 
 void every_cut(const CrashCase& shape, Durability durability, const std::string& name) {
@@ -320,6 +321,7 @@ TEST_P(PowerLossFacts, APowerCutDuringRecoveryLeavesTheOldOrTheNewTree) {
     if (cut.is_acknowledged) {
       EXPECT_EQ(picture_of(*directory), cut.workspace.after) << where;
     }
+    row.judge_next(*directory, where, "boot-3");
     if (HasFailure()) return;
   }
 }
