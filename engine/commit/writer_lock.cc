@@ -165,6 +165,12 @@ std::optional<TxId> WriterLock::last_transaction(const std::string& session) con
   return TxId::from_file_name(std::string_view(last_).substr(0, space));
 }
 
+TxId noted_transaction(const StateDirectory& state) {
+  const auto text = read_file(state.root(), chosen_path("lock"), kLockTextBytes);
+  const std::string last = text ? line_after(*text, kLastPrefix) : std::string();
+  return TxId::from_file_name(std::string_view(last).substr(0, last.find(' '))).value_or(TxId());
+}
+
 void WriterLock::remember(TxId last, const std::string& session) {
   last_ = last.file_name() + " " + session;
   is_written_ = write_text().has_value();

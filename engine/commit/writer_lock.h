@@ -50,4 +50,9 @@ class WriterLock {
   bool is_written_ = true;  ///< false when the file may have an older note than `last_`
 };
 
+/// The last transaction that a holder of the lock noted, in any session: it and all older ones are
+/// over, so their numbers are not given again (except after a quarantine). 0 without a note. Does
+/// not take the lock.
+[[nodiscard]] TxId noted_transaction(const StateDirectory& state);
+
 }  // namespace galley

@@ -6,6 +6,7 @@
 
 #include "base/encoding.h"
 #include "engine/commit/history_reader.h"
+#include "engine/commit/writer_lock.h"
 #include "engine/history/database.h"
 #include "engine/history/index_rows.h"
 
@@ -56,6 +57,31 @@ Result<void> make_tables(const Database& database, const StateDirectory& state) 
   });
 }
 
+// While a commit swaps files, its journal is in the history. If it is taken back, its number goes
+// to the next commit. So the index notes up to which number all commits were over when it was
+// brought up to date. Newer rows are made again at the next open.
+constexpr std::string_view kSettled = "settled";
+
+/// Read before the journals.
+Result<TxId> last_settled(const StateDirectory& state) {
+  const TxId noted = noted_transaction(state);
+  if (noted != TxId()) return noted;
+  GALLEY_ASSIGN(const auto retired, journal_ids(state.undo()));
+  return retired.empty() ? TxId() : retired.back();
+}
+
+Result<TxId> settled_in(const Database& database) {
+  GALLEY_ASSIGN(auto row, database.prepare("SELECT value FROM meta WHERE key = ?"));
+  row.bind(std::string(kSettled));
+  GALLEY_ASSIGN(const bool has_row, row.step());
+  return has_row ? TxId::parse(row.text(0)).value_or(TxId()) : TxId();
+}
+
+Result<void> note_settled(const Database& database, TxId last) {
+  GALLEY_ASSIGN(auto row, database.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)"));
+  return row.bind(std::string(kSettled)).bind(last.str()).run();
+}
+
 struct Difference {
   std::vector<TxId> missing;
   std::vector<TxId> gone;
@@ -64,6 +90,7 @@ struct Difference {
 
 Result<Difference> difference_to(const Database& database, const History& history) {
   std::set<TxId> indexed;
+  GALLEY_ASSIGN(const TxId settled, settled_in(database));
   GALLEY_ASSIGN(auto rows, database.prepare("SELECT id, problem FROM transactions"));
   Difference difference;
   for (;;) {
@@ -71,7 +98,7 @@ Result<Difference> difference_to(const Database& database, const History& histor
     if (!has_row) break;
     const TxId id{static_cast<uint64_t>(rows.integer(0))};
     // A journal that could not be read may have been repaired since.
-    if (rows.text(1).empty()) {
+    if (rows.text(1).empty() && id <= settled) {
       indexed.insert(id);
     } else {
       difference.gone.push_back(id);
@@ -89,6 +116,7 @@ Result<void> bring_up_to_date(const Database& database, const History& history) 
   GALLEY_ASSIGN(const Difference first_look, difference_to(database, history));
   if (first_look.is_empty()) return {};
   return in_transaction(database, [&]() -> Result<void> {
+    GALLEY_ASSIGN(const TxId settled, last_settled(history.state()));
     GALLEY_ASSIGN(const Difference difference, difference_to(database, history));
     for (const TxId id : difference.gone) GALLEY_TRY(index_rows::remove(database, id));
     for (const TxId id : difference.missing) {
@@ -97,6 +125,7 @@ Result<void> bring_up_to_date(const Database& database, const History& history) 
       GALLEY_TRY(index_rows::insert(database, id, transaction ? transaction->get() : nullptr,
                                     transaction ? "" : transaction.error().message));
     }
+    GALLEY_TRY(note_settled(database, settled));
     return index_rows::update_undo_relations(database);
   });
 }
@@ -147,6 +176,8 @@ Result<Database> open_on_disk(const History& history) {
 }
 
 }  // namespace
+
+Result<void> remove_index(const StateDirectory& state) { return remove_files(state.root()); }
 
 struct HistoryIndex::State {
   Database database;

@@ -79,4 +79,7 @@ class HistoryIndex {
   std::unique_ptr<State> state_;
 };
 
+/// Deletes the index. Needed when a number may be given again.
+Result<void> remove_index(const StateDirectory& state);
+
 }  // namespace galley

@@ -8,6 +8,7 @@
 #include "engine/commit/history_reader.h"
 #include "engine/commit/state_format.h"
 #include "engine/history/history.h"
+#include "engine/history/index.h"
 #include "engine/pipeline/maintenance.h"
 #include "engine/pipeline/place.h"
 #include "staging/fs/disk_directory.h"
@@ -190,8 +191,8 @@ Result<RecoveryReport> PersistentState::plan_recovery(const StateDirectory& fore
 /// The lock is taken without a recovery, which would fail because of these journals.
 Result<void> PersistentState::quarantine_damaged() const {
   GALLEY_ASSIGN(WriterLock lock, WriterLock::take(*state(), clock(), lock_timeout()));
-  GALLEY_TRY(galley::quarantine_damaged(*files_.get(), *state(), lock));
-  return {};
+  GALLEY_ASSIGN(const auto moved, galley::quarantine_damaged(*files_.get(), *state(), lock));
+  return moved.empty() ? Result<void>() : remove_index(*state());
 }
 
 Result<void> PersistentState::write_config(const std::string& text, bool force) const {

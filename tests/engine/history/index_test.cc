@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/commit_fixture.h"
 #include "tests/engine/history/history_workspace.h"
 
 namespace galley {
@@ -75,6 +76,26 @@ class IndexTest : public testing::Test {
 
   HistoryWorkspace workspace_;
 };
+
+// The index is read while the commit swaps files. Then the commit is taken back.
+TEST_F(IndexTest, ANumberThatIsGivenAgainHasTheNewCommit) {
+  workspace_.write("contested", "old\n");
+  ChangeBuilder taken_back(workspace_.root());
+  taken_back.write("contested", "mine\n");
+  PublisherOptions options;
+  options.before_apply = [&] {
+    EXPECT_EQ(open()->list({})->front().agent, "loser");
+    workspace_.write("contested", "saved\n");
+  };
+  CommitMeta meta;
+  meta.agent = "loser";
+  const auto outcome = publish(workspace_.root(), taken_back.proposal(), options, meta);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  ASSERT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  commit("winner", "the same number", [](Overlay& o) { OK(o.write(rel("w"), "w\n")); });
+  EXPECT_EQ(open()->list({})->front().agent, "winner");
+  expect_true_to_journals();
+}
 
 TEST_F(IndexTest, QueriesCannotCallThePathspecFunction) {
   const auto answer = ask("SELECT pathspec_names('*a*a*a*b', path) FROM changes");
