@@ -54,6 +54,9 @@ Result<void> Clearing::drop_stages(const ClearOptions& options) {
     if (!dry_run_) {
       auto stage = StageDirectory::adopt(state_, info.id);
       if (!stage) continue;  // another process took it over
+      // Or it did so, staged something and ended since the stages were listed.
+      GALLEY_ASSIGN(const int64_t changed, stage_changed_ns(stage->directory()));
+      if (changed >= oldest) continue;
       GALLEY_TRY(StageDirectory::remove(state_, std::move(*stage)));
     }
     report_.stages.push_back(info.id);

@@ -247,6 +247,13 @@ Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
   return ids;
 }
 
+Result<int64_t> stage_changed_ns(const Directory& stage) {
+  GALLEY_ASSIGN(const FileStat stat, stage.stat(RelPath::root()));
+  // A save that appends to the file does not change the time of its directory.
+  GALLEY_ASSIGN(const FileStat staged, stage.stat(chosen_path("overlay")));
+  return std::max(stat.mtime_ns, staged.mtime_ns);
+}
+
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
   std::vector<StageInfo> stages;
   const auto parent = state.root().open_writable_directory(state.own("stage"));
@@ -260,10 +267,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     if (!directory) continue;
     StageInfo info;
     info.id = entry.name;
-    GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
-    // A save that appends to the file does not change the time of its directory.
-    GALLEY_ASSIGN(const FileStat staged, (*directory)->stat(chosen_path("overlay")));
-    info.mtime_ns = std::max(stat.mtime_ns, staged.mtime_ns);
+    GALLEY_ASSIGN(info.mtime_ns, stage_changed_ns(**directory));
     info.bytes = tree_use(**directory).bytes;
     const auto pool = pool_of(**directory, entry.name);
     if (pool && counts && counts->contains(*pool) && counts->at(*pool) == 1) {

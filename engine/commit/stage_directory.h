@@ -71,6 +71,9 @@ struct StageInfo {
   uint64_t bytes = 0;    ///< with its contents, unless other stages share them
 };
 
+/// The time of the last change in the folder of a stage.
+[[nodiscard]] Result<int64_t> stage_changed_ns(const Directory& stage);
+
 /// All stages, newest first.
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state);
 

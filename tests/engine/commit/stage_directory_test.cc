@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "engine/commit/leftovers.h"
 #include "engine/commit/retire.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
 #include "support/commit_fixture.h"
+#include "support/temp_directory.h"
 
 namespace galley {
 namespace {
@@ -132,6 +135,44 @@ TEST(Leftovers, OldStagesAreRemovedAndHeldOnesStay) {
   ASSERT_EQ(list_stages(*state)->size(), 1U);
   EXPECT_EQ(list_stages(*state)->at(0).id, held->id());
   EXPECT_EQ(state->root().stat(rel("format.0000"))->kind, FileKind::kAbsent);
+}
+
+TEST(Leftovers, AStageThatACommandUsedSinceTheListStays) {
+  const SystemClock clock;
+  for (size_t at = 1;; ++at) {
+    const TempDirectory tree;
+    const auto plain = StateDirectory::open_or_create(tree.directory());
+    ASSERT_TRUE(plain);
+    std::string id;
+    {
+      const auto stage = StageDirectory::create(*plain);
+      put_file(stage->directory(), "about", "a transaction");
+      put_file(stage->directory(), "overlay", "old");
+      id = stage->id();
+    }
+    const std::string folder = tree.path() + "/.galley/" + plain->own("stage/" + id).str();
+    const auto long_ago = std::filesystem::last_write_time(folder) - std::chrono::hours(48);
+    std::filesystem::last_write_time(folder + "/overlay", long_ago);
+    std::filesystem::last_write_time(folder, long_ago);
+    const auto plan = std::make_shared<FaultPlan>();
+    const auto root = make_fault_directory(*open_writable_disk_directory(tree.path()), plan);
+    const auto state = StateDirectory::open(*root);
+    ASSERT_TRUE(state && *state);
+    auto lock = WriterLock::take(**state, clock, std::chrono::milliseconds(0));
+    plan->calls.clear();
+    plan->at = at;
+    bool is_used = false;
+    plan->before = [&] {
+      const auto stage = StageDirectory::adopt(*plain, id);
+      // A stage whose removal has begun has lost its description, and is not used.
+      if (!stage || stage->directory().stat(rel("about"))->kind == FileKind::kAbsent) return;
+      put_file(stage->directory(), "overlay", "new");
+      is_used = true;
+    };
+    ASSERT_TRUE(clear_leftovers(*root, **state, *lock, clock, {std::chrono::hours(24)}));
+    EXPECT_EQ(std::filesystem::exists(folder), is_used) << "used at call " << at;
+    if (plan->calls.size() < at) break;
+  }
 }
 
 size_t flushes_of(Durability durability, int files) {
