@@ -151,6 +151,11 @@ Result<void> ConfirmationStore::give(const AskedCall& call, const std::string& b
 Result<std::optional<std::string>> ConfirmationStore::take(const ContentId& id,
                                                            int64_t now_ns) const {
   const RelPath place = place_of(id);
+  // Most calls were never asked about.
+  GALLEY_ASSIGN(const FileStat there, state_->root().stat(place));
+  if (there.kind == FileKind::kAbsent) return std::nullopt;
+  // Without the lock, the removed file could be a newer question about the same call.
+  GALLEY_ASSIGN(const auto held, lock());
   const auto text = read_file(state_->root(), place, kMaxQuestionBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!text) return fail(text.error());
@@ -161,7 +166,6 @@ Result<std::optional<std::string>> ConfirmationStore::take(const ContentId& id,
         "the question about " + shown_call_id(id) + " is damaged; delete .galley/" + place.str());
   }
   if (call->by.empty()) return std::nullopt;
-  // The process that removes the file gets the approval.
   const auto removed = state_->root().remove_file(place);
   if (!removed && removed.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!removed) return fail(removed.error());

@@ -169,43 +169,6 @@ Result<std::vector<std::string>> commit_records(const Preview& preview, const At
   return std::vector<std::string>{audit_record(event, now)};
 }
 
-Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
-                               const Attempt& attempt, const JudgedTree& judged) {
-  WorkspaceState& workspace = attempt.workspace;
-  PublisherOptions options;
-  options.records = [&](TxId id) -> Result<std::vector<std::string>> {
-    if (attempt.on_number) GALLEY_TRY(attempt.on_number(id, preview.proposal));
-    return commit_records(preview, attempt, id, judged);
-  };
-  options.pin_views = [&](const ChangeSet& changes) {
-    return pin_live_views(*workspace.persistent.state(), changes);
-  };
-  std::vector<std::string> hook_failures;
-  options.is_in_place = attempt.request.is_in_place;
-  if (workspace.place.branch() == nullptr) {
-    ApplyHooks hooks = apply_hooks(workspace, hook_failures);
-    options.before_apply = std::move(hooks.before);
-    options.after_apply = std::move(hooks.after);
-  }
-  CommitMeta meta{
-      attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
-      attempt.who.owner};
-  meta.session = workspace.options.session;
-  meta.also_undoes = attempt.request.also_undoes;
-  if (!meta.session.empty()) {
-    AgentSession::Turn turn = AgentSession(*workspace.persistent.state(), meta.session).turn();
-    meta.turn = turn.number;
-    meta.prompt = std::move(turn.prompt);
-  }
-  GALLEY_ASSIGN(
-      PublishOutcome outcome,
-      workspace.persistent.publish(preview.proposal, approval, meta, std::move(options), judged));
-  if (auto* receipt = std::get_if<Receipt>(&outcome)) {
-    receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
-  }
-  return outcome;
-}
-
 /// Returns the configuration for this transaction. If conflict markers were staged in it, they are
 /// looked for, whatever galley.toml says.
 Config config_for(const Config& config, const TransactionOptions& who) {
@@ -277,8 +240,16 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
   return verdict_on(basis, proposal, who, std::move(options));
 }
 
-Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
-                      const std::function<void(const GateProgress&)>& on_progress) {
+namespace {
+
+struct Judged {
+  Preview preview;
+  bool uses_kept_approval = false;  ///< one of `galley approve`, which is good for one commit
+};
+
+Result<Judged> judge_with_approval(WorkspaceState& workspace, Proposal proposal,
+                                   const TransactionOptions& who,
+                                   const std::function<void(const GateProgress&)>& on_progress) {
   if (const auto fresh = workspace.rules.refresh_grants(workspace.persistent);
       !fresh && who.principals() != Principals()) {
     return fail(fresh.error());
@@ -298,19 +269,82 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
     options.gate.approved_by = given->by;
   }
   GALLEY_ASSIGN(Verdict verdict, verdict_on(workspace, proposal, who, std::move(options)));
-  if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
-  return Preview{std::move(proposal), std::move(verdict)};
+  const bool is_used = given && !verdict.approved_by.empty();
+  if (is_used) verdict.approved_by = given->by;
+  return Judged{Preview{std::move(proposal), std::move(verdict)}, is_used};
+}
+
+}  // namespace
+
+Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
+                      const std::function<void(const GateProgress&)>& on_progress) {
+  return judge_with_approval(workspace, std::move(proposal), who, on_progress)
+      .map([](Judged&& judged) { return std::move(judged.preview); });
 }
 
 namespace {
+
+/// Another process may have committed the same proposal, with the same approval, while this one
+/// waited for its validators or for the lock.
+Result<void> check_kept_approval(const WorkspaceState& workspace, const Proposal& proposal) {
+  GALLEY_ASSIGN(const auto given, find_approval(*workspace.persistent.state(), proposal.id(),
+                                                workspace.place.clock().wall_ns()));
+  if (given) return {};
+  return fail(
+      ErrorKind::kRefused, "approval.used",
+      "the approval of this proposal was used by another commit meanwhile; approve it again "
+      "with: galley approve");
+}
+
+Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval,
+                               const Attempt& attempt, const JudgedTree& judged) {
+  const Preview& preview = judgement.preview;
+  WorkspaceState& workspace = attempt.workspace;
+  PublisherOptions options;
+  options.records = [&](TxId id) -> Result<std::vector<std::string>> {
+    if (judgement.uses_kept_approval) {
+      GALLEY_TRY(check_kept_approval(workspace, preview.proposal));
+    }
+    if (attempt.on_number) GALLEY_TRY(attempt.on_number(id, preview.proposal));
+    return commit_records(preview, attempt, id, judged);
+  };
+  options.pin_views = [&](const ChangeSet& changes) {
+    return pin_live_views(*workspace.persistent.state(), changes);
+  };
+  std::vector<std::string> hook_failures;
+  options.is_in_place = attempt.request.is_in_place;
+  if (workspace.place.branch() == nullptr) {
+    ApplyHooks hooks = apply_hooks(workspace, hook_failures);
+    options.before_apply = std::move(hooks.before);
+    options.after_apply = std::move(hooks.after);
+  }
+  CommitMeta meta{
+      attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
+      attempt.who.owner};
+  meta.session = workspace.options.session;
+  meta.also_undoes = attempt.request.also_undoes;
+  if (!meta.session.empty()) {
+    AgentSession::Turn turn = AgentSession(*workspace.persistent.state(), meta.session).turn();
+    meta.turn = turn.number;
+    meta.prompt = std::move(turn.prompt);
+  }
+  GALLEY_ASSIGN(
+      PublishOutcome outcome,
+      workspace.persistent.publish(preview.proposal, approval, meta, std::move(options), judged));
+  if (auto* receipt = std::get_if<Receipt>(&outcome)) {
+    receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
+  }
+  return outcome;
+}
 
 /// One attempt: judges the proposal, and publishes it if the gate approves.
 Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& attempt) {
   if (proposal.is_empty()) return CommitOutcome::Base(NothingToCommit{});
   WorkspaceState& workspace = attempt.workspace;
   GALLEY_ASSIGN(JudgedTree judged, follow_branch(workspace));
-  GALLEY_ASSIGN(Preview preview,
-                judge(workspace, proposal, attempt.who, attempt.request.on_progress));
+  GALLEY_ASSIGN(Judged judgement,
+                judge_with_approval(workspace, proposal, attempt.who, attempt.request.on_progress));
+  Preview& preview = judgement.preview;
   const auto* approval = std::get_if<Approval>(&preview.verdict.decision);
   if (approval == nullptr) {
     GALLEY_TRY(record_refusal(preview, attempt));
@@ -320,7 +354,7 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
   if (workspace.place.branch() != nullptr) {
     GALLEY_ASSIGN(judged.verdict, verdict_hash(preview, judged.tip.tree));
   }
-  GALLEY_ASSIGN(PublishOutcome outcome, publish(preview, *approval, attempt, judged));
+  GALLEY_ASSIGN(PublishOutcome outcome, publish(judgement, *approval, attempt, judged));
   if (auto* conflict = std::get_if<Conflict>(&outcome)) {
     GALLEY_TRY(record_conflict(preview.proposal, *conflict, attempt));
     return CommitOutcome::Base(std::move(*conflict));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <latch>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include <galley/workspace.h>
 #include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/workspace_state.h"
+#include "staging/fs/fault_directory.h"
 #include "support/temp_directory.h"
 #include "tests/engine/pipeline/any_object.h"
 
@@ -263,6 +265,51 @@ TEST_F(CallConfirmation, AConfirmationSurvivesAConcurrentQuestion) {
     asking.join();
     ASSERT_EQ(*asked.take(id, 0), "ann") << round;
   }
+}
+
+// The other process takes the approval, and the same call is asked about again, while this one is
+// about to remove the file.
+TEST_F(CallConfirmation, AConfirmationIsTakenOnceAndANewQuestionStays) {
+  open("standard");
+  const ConfirmationStore other(*persistent_of(*workspace_).state());
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto root = make_fault_directory(*open_writable_disk_directory(tree_.path()), plan);
+  const auto state = StateDirectory::open(*root);
+  ASSERT_TRUE(state && *state);
+  const ConfirmationStore asked(**state);
+  const CallQuestion question{"", "bot", "Acts", "{}", "why"};
+  const ContentId id = ContentId::of("one");
+  ASSERT_TRUE(other.keep(id, question, 0));
+  ASSERT_TRUE(other.give(*other.find(shown_call_id(id), 0), "ann", 0));
+  plan->calls.clear();
+  ASSERT_EQ(*asked.take(id, 0), "ann");
+  const auto removal =
+      std::find_if(plan->calls.begin(), plan->calls.end(),
+                   [](const FaultCall& call) { return call.name == "remove_file"; });
+  ASSERT_NE(removal, plan->calls.end());
+  plan->at = static_cast<size_t>(removal - plan->calls.begin()) + 1;
+  plan->calls.clear();
+  ASSERT_TRUE(other.keep(id, question, 0));
+  ASSERT_TRUE(other.give(*other.find(shown_call_id(id), 0), "ann", 0));
+  std::optional<std::string> there;
+  std::thread taking;
+  std::latch is_done(1);
+  plan->before = [&] {
+    taking = std::thread([&] {
+      there = *other.take(id, 0);
+      EXPECT_TRUE(other.keep(id, question, 0));
+      is_done.count_down();
+    });
+    // With the lock, the other one waits until this one is over.
+    for (int i = 0; i < 100 && !is_done.try_wait(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  const auto here = *asked.take(id, 0);
+  ASSERT_TRUE(taking.joinable());
+  taking.join();
+  EXPECT_NE(here.has_value(), there.has_value());
+  EXPECT_EQ(other.list(0)->size(), 1U);
 }
 
 TEST_F(CallConfirmation, QuestionsDoNotReplaceAConfirmation) {

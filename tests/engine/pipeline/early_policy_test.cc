@@ -186,6 +186,37 @@ TEST_F(PolicyAtTheDoor, AnApprovalLeftByACrashAfterItsCommitIsNotValid) {
   EXPECT_EQ(commit(), "committed");
 }
 
+// The other process commits after this one has looked for the approval.
+TEST_F(PolicyAtTheDoor, AnApprovalIsNotUsedByTwoProcesses) {
+  tree_.write("galley.toml",
+              std::string(kEarlyPolicyConfig) + "[[validator]]\nbuiltin = \"conflict_markers\"\n");
+  const auto proposed = [](Workspace& workspace) {
+    Transaction transaction = *workspace.begin({"bot", "why"});
+    EXPECT_TRUE(transaction.write("deploy/d", "new\n"));
+    return transaction;
+  };
+  (void)begin("bot");
+  Transaction here = proposed(*workspace_);
+  const ContentId proposal = here.preview()->proposal.id();
+  ASSERT_TRUE(workspace_->approve(proposal, "ada"));
+  WorkspaceOptions options;
+  options.trusts_configuration = true;
+  const auto other = *Workspace::open(tree_.path(), std::move(options));
+  bool is_first = true;
+  CommitRequest request;
+  request.on_progress = [&](const GateProgress&) {
+    if (!std::exchange(is_first, false)) return;
+    Transaction there = proposed(*other);
+    EXPECT_EQ(refusal(there.commit()), "committed");
+    tree_.write("deploy/d", "d\n");
+  };
+  const auto outcome = here.commit(request);
+  ASSERT_FALSE(is_first);
+  ASSERT_FALSE(outcome) << outcome->index() << " " << refusal(outcome);
+  EXPECT_EQ(outcome.error().reason, "approval.used");
+  EXPECT_EQ(tree_.read("deploy/d"), "d\n");
+}
+
 TEST_F(PolicyAtTheDoor, AnApprovalExpiresAfterADay) {
   (void)begin("bot");
   const ContentId proposal = ContentId::of("any");
