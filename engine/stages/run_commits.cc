@@ -154,7 +154,9 @@ Result<size_t> keep_run_commits(const WritableDirectory& repository,
   RefNames made = refs_of(repository);
   GALLEY_ASSIGN(const size_t moved, move_objects(repository, stage));
   GALLEY_ASSIGN(RefNames refs, kept_refs(stage));
-  if (moved == 0 && refs.empty()) return 0;
+  // Objects without refs are those of a process that was killed right here.
+  GALLEY_ASSIGN(const FileStat objects, stage.stat(chosen_path("git/objects")));
+  if (moved == 0 && refs.empty() && objects.kind == FileKind::kAbsent) return 0;
   std::string text;
   made.merge(refs);
   for (const auto& [name, id] : made) {
