@@ -241,8 +241,11 @@ size_t AgentSession::lost_edits() const {
                     [](const DirectoryEntry& file) { return file.name.ends_with(kLostEnding); }));
 }
 
-Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_ns, bool dry_run) {
+Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_ns, bool dry_run,
+                                       const std::set<std::string>& remembered) {
   SessionCleaning done;
+  std::set<std::string> kept;
+  for (const std::string& id : remembered) kept.insert(ContentId::of(id).hex());
   const auto sessions = state.root().open_writable_directory(state.own(kSessions));
   if (!sessions && sessions.error().kind == ErrorKind::kNotFound) return done;
   if (!sessions) return fail(sessions.error());
@@ -262,6 +265,7 @@ Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_
       }
       const int64_t lasts = !file.name.ends_with(".j") ? kSessionLastsNs : kKeptEditLastsNs;
       if (now_ns - stat.mtime_ns <= lasts) continue;
+      if (file.name == "turn" && kept.contains(folder.name)) continue;
       ++done.files;
       --left;
       done.bytes += stat.size;

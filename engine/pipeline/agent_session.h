@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -86,8 +87,11 @@ struct SessionCleaning {
   uint64_t bytes = 0;
 };
 
-/// Removes kept edits that count no more, and sessions that had no prompt for 30 days.
-Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_ns, bool dry_run);
+/// Removes kept edits that count no more, and sessions that had no prompt for 30 days. Keeps the
+/// numbers of turns of `remembered` sessions, whose commits the history has: the next turn must
+/// have another number.
+Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_ns, bool dry_run,
+                                       const std::set<std::string>& remembered);
 
 /// The first line of a text with a character other than a blank, at most `max_bytes` long.
 [[nodiscard]] std::string first_words(std::string_view text, size_t max_bytes);

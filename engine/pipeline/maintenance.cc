@@ -14,6 +14,7 @@
 #include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/state_format.h"
+#include "engine/history/history.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/workspace_state.h"
@@ -368,6 +369,21 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
   return lines;
 }
 
+namespace {
+
+Result<std::set<std::string>> sessions_in_history(const StateDirectory& state) {
+  HistoryFilter filter;
+  filter.with_lines = false;
+  GALLEY_ASSIGN(const auto all, History(state).list(filter));
+  std::set<std::string> sessions;
+  for (const TxSummary& one : all) {
+    if (one.turn > 0) sessions.insert(one.session);
+  }
+  return sessions;
+}
+
+}  // namespace
+
 Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run) {
   std::vector<ClearedItem> cleared;
   for (const std::string& path : clear_abandoned_layer_homes(dry_run)) {
@@ -391,8 +407,9 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
     if (home != homes.end() && !dry_run) GALLEY_TRY(remove_layer_home(home->second));
   }
   GALLEY_TRY(clear_runs(state, dry_run, cleared));
+  GALLEY_ASSIGN(const auto remembered, sessions_in_history(state));
   GALLEY_ASSIGN(const SessionCleaning sessions,
-                clear_sessions(state, place_of(workspace).clock().wall_ns(), dry_run));
+                clear_sessions(state, place_of(workspace).clock().wall_ns(), dry_run, remembered));
   if (sessions.files > 0) {
     cleared.push_back({counted(sessions.files, "file") + " of agents' sessions", sessions.bytes});
   }

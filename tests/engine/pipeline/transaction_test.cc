@@ -10,6 +10,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/maintenance.h"
 #include "engine/pipeline/workspace_state.h"
@@ -68,6 +69,31 @@ TEST_F(TransactionTest, GarbageIsClearedAfterTheRecoveryOfAKilledCommit) {
   const auto cleared = clear_garbage(*workspace, false);
   ASSERT_TRUE(cleared) << cleared.error().message;
   EXPECT_EQ(tree_.read("a.txt"), "new\n");
+}
+
+TEST_F(TransactionTest, TheNumberOfATurnWithCommitsSurvivesTheClearingOfItsSession) {
+  WorkspaceOptions options;
+  options.session = "s";
+  const auto workspace = *Workspace::open(tree_.path(), options);
+  ASSERT_TRUE(persistent_of(*workspace).ensure());
+  const StateDirectory& state = *persistent_of(*workspace).state();
+  const AgentSession session(state, "s");
+  const AgentSession idle(state, "idle");
+  ASSERT_TRUE(session.begin_turn("first"));
+  ASSERT_TRUE(idle.begin_turn("first"));
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.write("first", "1\n"));
+  ASSERT_TRUE(transaction.commit());
+  for (const char* id : {"s", "idle"}) {
+    const std::filesystem::path turn =
+        tree_.path() + "/.galley/" +
+        state.own("sessions/" + ContentId::of(std::string(id)).hex() + "/turn").str();
+    std::filesystem::last_write_time(
+        turn, std::filesystem::last_write_time(turn) - std::chrono::hours(24 * 31));
+  }
+  ASSERT_TRUE(clear_garbage(*workspace, false));
+  EXPECT_EQ(session.turn().number, 1U);
+  EXPECT_EQ(idle.turn().number, 0U);
 }
 
 TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoRestoresIt) {
