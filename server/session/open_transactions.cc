@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/pipeline/agent_session.h"
+#include "engine/pipeline/workspace_state.h"
 
 namespace galley {
 
@@ -57,6 +58,16 @@ void OpenTransactions::forget(const std::string& id) {
   const std::lock_guard lock(mutex_);
   slots_.erase(id);
   if (own_ == id) own_.clear();
+}
+
+/// A command of the same session may begin one at this moment, so both look again under the lock.
+Result<std::string> OpenTransactions::begin_own() {
+  if (which_ != Own::kOfSession) return begin({});
+  PersistentState& persistent = persistent_of(*workspace_);
+  GALLEY_TRY(persistent.ensure());
+  GALLEY_ASSIGN(const WriterLock lock, persistent.lock());
+  const std::string found = own();
+  return found.empty() ? begin({}) : found;
 }
 
 Result<std::string> OpenTransactions::begin(const std::string& message) {
@@ -117,7 +128,7 @@ Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
       const std::lock_guard beginning(begin_mutex_);
       own = this->own();
       if (own.empty()) {
-        GALLEY_ASSIGN(own, begin({}));
+        GALLEY_ASSIGN(own, begin_own());
       }
     }
     auto lease = resume(own);

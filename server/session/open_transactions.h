@@ -64,6 +64,7 @@ class OpenTransactions {
   /// The full id for the beginning of an id.
   Result<std::string> named(const std::string& beginning) const;
   Result<Lease> resume(const std::string& id);
+  Result<std::string> begin_own();
   void forget(const std::string& id);
   void close_idle_ones();
 

@@ -70,5 +70,31 @@ TEST_F(OpenTransactionsTest, ConcurrentCallsBeginOneOwnTransaction) {
   EXPECT_EQ(workspace_->stages()->size(), 1U);
 }
 
+// Such as an MCP server and the commands of its agent's shell.
+TEST_F(OpenTransactionsTest, TwoProcessesOfOneSessionBeginOneTransaction) {
+  WorkspaceOptions options;
+  options.session = "s";
+  const auto first = *Workspace::open(tree_.path(), options);
+  const auto second = *Workspace::open(tree_.path(), options);
+  for (int round = 0; round < 20; ++round) {
+    OpenTransactions one(*first, "bot", OpenTransactions::Own::kOfSession);
+    OpenTransactions other(*second, "bot", OpenTransactions::Own::kOfSession);
+    std::barrier both(2);
+    std::vector<std::thread> callers;
+    for (OpenTransactions* open : {&one, &other}) {
+      callers.emplace_back([&, open] {
+        both.arrive_and_wait();
+        EXPECT_TRUE(open->lend(""));
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    ASSERT_EQ(one.own(), other.own()) << round;
+    auto lent = one.lend("");
+    ASSERT_TRUE(lent);
+    ASSERT_TRUE((*lent)->rollback());
+    ASSERT_TRUE(lent->give_back(true));
+  }
+}
+
 }  // namespace
 }  // namespace galley
