@@ -116,11 +116,14 @@ Result<void> GrantStore::keep(const Grant& grant) const {
   }
   const RelPath place = state_->own(fmt::format("{}/{}", kGrantsFolder, file_of_grant(grant)));
   GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
+  // The newest decision counts, also after the clock went back.
+  int64_t decided_ns = grant.decided_ns;
+  for (const Grant& other : known) decided_ns = std::max(decided_ns, other.decided_ns + 1);
   std::string by = grant.by;
   for (char& c : by) c = static_cast<uint8_t>(c) < ' ' ? ' ' : c;
   return replace_shared_file(
       state_->root(), place.str(),
-      fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.decided_ns, by, grant.agent,
+      fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, decided_ns, by, grant.agent,
                   grant.is_revoked ? "!" : "", grant.capability));
 }
 

@@ -78,6 +78,16 @@ class GrantsTest : public ::testing::Test {
   const std::string write_ = R"({"file_path": "src/a.txt", "content": "b\n"})";
 };
 
+TEST_F(GrantsTest, TheNewestDecisionCountsAlsoAfterTheClockWentBack) {
+  ASSERT_TRUE(persistent_of(*workspace_).ensure());
+  const GrantStore store(*persistent_of(*workspace_).state());
+  ASSERT_TRUE(store.keep({"builder", "fs:write:src/**", false, "ada", 2'000}));
+  ASSERT_TRUE(store.keep({"builder", "fs:write", true, "ada", 1'000}));
+  const auto all = store.list();
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->back().capability, "fs:write");
+}
+
 TEST_F(GrantsTest, AnAgentHasNoCapabilityOfAnOpenDomainByDefault) {
   EXPECT_EQ(called("bot", "Deploy"), "capability.missing");
   EXPECT_EQ(called("builder", "Deploy"), "capability.missing");
