@@ -132,9 +132,13 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
   return {};
 }
 
+bool names_parts(const AgentArguments& which) {
+  return which.mcp || which.hook || which.commands || which.wrapper || which.run;
+}
+
 std::vector<AgentPart> wanted_parts(const AgentArguments& which) {
   std::vector<AgentPart> parts;
-  const bool is_any = which.mcp || which.hook || which.commands || which.wrapper || which.run;
+  const bool is_any = names_parts(which);
   if (which.mcp || !is_any) parts.push_back(AgentPart::kMcp);
   if (which.hook || !is_any) parts.push_back(AgentPart::kHook);
   if (which.commands || !is_any) parts.push_back(AgentPart::kCommands);
@@ -325,7 +329,7 @@ std::string why_not_found(const AgentProgram& agent, const AgentPlaces& places) 
                      agent.name, fmt::join(folders, " or "));
 }
 
-/// Whether `all` goes on without the part of an agent that has this error.
+/// Whether `all`, or the removal of all parts, goes on without the part that has this error.
 bool is_left_out(const Error& error) {
   return error.reason == "agents.no_such_part" || error.reason == "agents.no_program" ||
          error.reason == "run.host_folder";
@@ -335,7 +339,8 @@ bool is_left_out(const Error& error) {
 Result<void> add_agent(const Arguments& arguments, const std::string& name,
                        const AgentPlaces& places, AgentPlan& plan) {
   const bool is_install = arguments.subcommand == "install";
-  const bool is_all = arguments.name == kAllAgents;
+  const bool is_all =
+      arguments.name == kAllAgents || (!is_install && !names_parts(arguments.agents));
   for (const AgentPart part : wanted_parts(arguments.agents)) {
     const AgentScope scope = wanted_scope(arguments.agents, name, part);
     auto found = entries_of(name, part, scope, places, is_install);

@@ -7,16 +7,28 @@
 
 #include "base/printable.h"
 #include "engine/policy/readable_folders.h"
+#include "staging/sandbox/live_run.h"
 
 namespace galley {
 namespace {
 
 /// Words of programs that miss a login, in lower case.
-constexpr std::array<std::string_view, 13> kLoginWords = {
-    "not logged in",     "log in to",    "please log in",           "please run /login",
-    "not authenticated", "unauthorized", "authentication required", "invalid api key",
-    "missing api key",   "no api key",   "api key is missing",      "api key not",
-    "login required"};
+constexpr std::array<std::string_view, 16> kLoginWords = {"not logged in",
+                                                          "log in to",
+                                                          "please log in",
+                                                          "please run /login",
+                                                          "not authenticated",
+                                                          "unauthorized",
+                                                          "authentication required",
+                                                          "invalid api key",
+                                                          "missing api key",
+                                                          "no api key",
+                                                          "api key is missing",
+                                                          "api key not",
+                                                          "login required",
+                                                          "auth method",
+                                                          "no auth type",
+                                                          "no provider configured"};
 constexpr std::array<std::string_view, 2> kReadOnlyWords = {"read-only file system", "erofs"};
 constexpr size_t kMaxNamedPath = 300;
 
@@ -63,7 +75,7 @@ std::string advice_on_folder_of(const std::string& path, const std::string& home
     return (folder + "/").find(part) != std::string::npos;
   };
   const bool is_plain = !has("//") && !has("/./") && !has("/../");
-  if (!is_plain || !objection_to_writable(folder, home).empty()) {
+  if (!is_plain || is_system_folder(folder) || !objection_to_writable(folder, home).empty()) {
     return ", and no option makes it writable";
   }
   return ": start it with --allow-write " + printable_line(folder) +

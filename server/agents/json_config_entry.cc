@@ -94,6 +94,14 @@ bool JsonConfigEntry::is_ours(std::string_view plain, const TextRange& value) co
   return there && *there == nlohmann::json(value_);
 }
 
+std::string hook_of_galley(std::string_view text) {
+  constexpr std::string_view kHook = "agent-hook --agent ";
+  const size_t at = text.find(kHook);
+  if (at == std::string_view::npos) return {};
+  const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + kHook.size());
+  return std::string(text.substr(at, end - at));
+}
+
 Result<JsonConfigEntry::Found> JsonConfigEntry::find(const std::string& text,
                                                      const std::string& file) const {
   Found found;
@@ -131,6 +139,15 @@ Result<JsonConfigEntry::Found> JsonConfigEntry::find(const std::string& text,
   for (const JsonItem& item : found.places.back().items) {
     const bool is_meant = is_element_ ? is_ours(plain, item.value) : item.key == keys_.back();
     if (is_meant) found.entry = item;
+  }
+  const std::string hook = is_element_ ? hook_of_galley(value_.dump()) : std::string();
+  for (const JsonItem& item : found.places.back().items) {
+    if (hook.empty() || found.entry) break;
+    const std::string_view element = plain.substr(item.begin, item.value.end - item.begin);
+    if (hook_of_galley(element) != hook) continue;
+    return foreign(file, text, item.begin,
+                   "a hook of Galley is here that this command did not write, or it was changed "
+                   "since; nothing was changed. Remove it yourself");
   }
   if (found.entry && !is_ours(plain, found.entry->value)) {
     return foreign(file, text, found.entry->begin,

@@ -34,6 +34,10 @@ struct JsonItem {
 /// The end of the value that begins at `at`.
 [[nodiscard]] size_t end_of_value(std::string_view json, size_t at);
 
+/// The part of a hook's command that names Galley and the agent, with any options; empty for other
+/// texts. Two hooks of one event that have it would judge each call twice.
+[[nodiscard]] std::string hook_of_galley(std::string_view text);
+
 /// An entry of Galley in a JSON configuration, with comments and trailing commas allowed: the
 /// member at the end of `keys`, or an element of that list.
 ///

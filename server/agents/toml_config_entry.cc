@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/policy/toml_document.h"
+#include "server/agents/json_config_entry.h"
 
 namespace galley {
 namespace {
@@ -24,6 +25,18 @@ bool is_equal(const TomlNode& a, const TomlNode& b) {
     if (!is_equal(a.entries[i].value, b.entries[i].value)) return false;
   }
   return true;
+}
+
+/// hook_of_galley() of the first text that has one. Recursion is bounded as above.
+std::string hook_in(const TomlNode& node) {
+  std::string hook = hook_of_galley(node.text);
+  for (const TomlNode& element : node.elements) {
+    if (hook.empty()) hook = hook_in(element);
+  }
+  for (const auto& entry : node.entries) {
+    if (hook.empty()) hook = hook_in(entry.value);
+  }
+  return hook;
 }
 
 const TomlNode* node_at(const TomlNode& root, const std::vector<std::string>& keys) {
@@ -60,6 +73,15 @@ Result<std::optional<uint32_t>> TomlConfigEntry::find(const std::string& text,
     if (there->kind != TomlNode::Kind::kArray) return Line();
     for (const TomlNode& element : there->elements) {
       if (is_equal(element, wanted->elements.front())) return Line(element.line);
+    }
+    const std::string hook = hook_in(wanted->elements.front());
+    for (const TomlNode& element : there->elements) {
+      if (hook.empty() || hook_in(element) != hook) continue;
+      return fail(ErrorKind::kRefused, "agents.foreign_entry",
+                  file + ":" + std::to_string(element.line) +
+                      ": a hook of Galley is here that this command did not write, or it was "
+                      "changed since; nothing was changed. Remove it yourself",
+                  file);
     }
     return Line();
   }

@@ -248,6 +248,15 @@ Result<CommandResult> LiveRun::result() {
   return result_of(request_, none, std::move(run));
 }
 
+bool is_system_folder(const std::string& folder) {
+  constexpr std::array<std::string_view, 7> kNever = {"/proc", "/sys", "/dev", "/run",
+                                                      "/boot", "/etc", "/usr"};
+  const bool is_never = std::any_of(kNever.begin(), kNever.end(), [&](std::string_view place) {
+    return folder == place || folder.starts_with(std::string(place) + "/");
+  });
+  return is_never || is_in_view(folder, {});
+}
+
 Result<std::string> check_host_folder(std::string_view option, const std::string& path,
                                       const std::string& workspace, bool may_be_missing) {
   const auto no = [&](const std::string& why) {
@@ -264,12 +273,7 @@ Result<std::string> check_host_folder(std::string_view option, const std::string
   };
   if (is_in(workspace, place)) return no("the workspace lies in it");
   if (is_in(place, workspace)) return no("it lies in the workspace, whose changes are staged");
-  constexpr std::array<const char*, 7> kNever = {"/proc", "/sys", "/dev", "/run",
-                                                 "/boot", "/etc", "/usr"};
-  const bool is_of_system = std::any_of(kNever.begin(), kNever.end(),
-                                        [&](const char* folder) { return is_in(place, folder); }) ||
-                            is_in_view(place, {});
-  if (is_of_system) return no("it belongs to the system");
+  if (is_system_folder(place)) return no("it belongs to the system");
   const std::string home = home_folder();
   if (!home.empty() && is_in(real_program_path(home), place)) {
     return no("it holds your whole home; name the program's own folder");

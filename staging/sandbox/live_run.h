@@ -108,6 +108,10 @@ class LiveRun {
 /// Makes the missing layers of a live run; the folder `work` is always new.
 [[nodiscard]] Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace);
 
+/// Whether a folder belongs to the system, so that no run may write to it. `folder` is absolute,
+/// without links.
+[[nodiscard]] bool is_system_folder(const std::string& folder);
+
 /// Returns the path of a folder that a run may write to or over: absolute, links resolved. `option`
 /// is the option that names it, `workspace` the absolute path of the workspace's root. With
 /// `may_be_missing` the folder need not exist.

@@ -240,6 +240,11 @@ class Commands(InstallCase):
         self.assertIn("nothing was changed", said.stderr.decode())
         self.assertEqual(snapshot(self.scratch, skip=()), before)
 
+    def test_uninstall_of_all_parts_passes_over_those_that_galley_does_not_write(self):
+        self.agents("install", "claude", "--hook", "--user", "--yes")
+        self.assertIn("removed", self.states("uninstall", "claude", "--user", "--yes"))
+        self.assertEqual(set(self.states("uninstall", "claude", "--hook", "--user", "--yes")), {"absent"})
+
     def test_the_files_have_the_form_that_agents_read(self):
         for agent in ("codex", "claude", "gemini", "opencode"):
             self.agents("install", agent, "--commands", "--project", "--yes")

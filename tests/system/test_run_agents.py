@@ -242,7 +242,8 @@ class Failures(AgentCase):
     def test_the_missing_setting_is_named(self):
         self.allow()
         for words, wanted in (
-                ("echo \"Error: EROFS: read-only file system, open '/usr/share/own/file'\" >&2", "--allow-write /usr/share/own"),
+                ("echo \"Error: EROFS: read-only file system, open '/srv/own/file'\" >&2", "--allow-write /srv/own"),
+                ("echo \"Error: EROFS: read-only file system, open '/usr/share/own/file'\" >&2", "no option makes it writable"),
                 ("echo x > /usr/share/own.txt", "could not write /usr/share/own.txt,"),
                 ("echo 'Not logged in. Please run /login' >&2", "codex login"),
                 ("echo 'stream error: 401 Unauthorized'", "codex login")):

@@ -75,7 +75,7 @@ TEST(MissingSettings, AReadOnlyFolderIsNamedWithTheOption) {
 TEST(MissingSettings, AFolderThatNoRunMayWriteIsNotOffered) {
   const AgentProgram& codex = *agent_of_program("codex");
   for (const char* path : {"/home/ada/.npmrc", "/home/ada/.ssh/config", "/var/lib/dpkg/lock",
-                           "/srv/../home/ada/a", "/a"}) {
+                           "/srv/../home/ada/a", "/a", "/etc/x", "/usr/lib/x"}) {
     const auto missing =
         missing_settings(codex, "open '" + std::string(path) + "': EROFS", "/home/ada");
     ASSERT_EQ(missing.size(), 1U) << path;
@@ -88,7 +88,9 @@ TEST(MissingSettings, AFolderThatNoRunMayWriteIsNotOffered) {
 TEST(MissingSettings, ALoginIsNamedWithItsCommand) {
   const AgentProgram& claude = *agent_of_program("claude");
   for (const char* said :
-       {"Not logged in \xc2\xb7 Please run /login", "401 Unauthorized", "Error: Invalid API key"}) {
+       {"Not logged in \xc2\xb7 Please run /login", "401 Unauthorized", "Error: Invalid API key",
+        "Please set an Auth method in your settings.json", "No auth type is selected",
+        "No provider configured"}) {
     const auto missing = missing_settings(claude, said, "/home/ada");
     ASSERT_EQ(missing.size(), 1U) << said;
     EXPECT_NE(missing.front().find("ANTHROPIC_API_KEY"), std::string::npos);

@@ -94,6 +94,34 @@ TEST(ConfigEntries, ForeignEntriesAreRefusedWithTheirLine) {
   EXPECT_EQ(in_toml.error().message.substr(0, 7), "FILE:2:");
 }
 
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+TEST(ConfigEntries, AnEditedHookIsNeitherDoubledNorRemoved) {
+  for (const char* agent : {"claude", "codex", "gemini"}) {
+    const AgentEntry hook = entry_of(agent, AgentPart::kHook);
+    std::optional<std::string> text;
+    for (const auto& entry : hook.entries) {
+      text = std::visit([&](const auto& one) { return one.add(text, "FILE").value(); }, entry);
+    }
+    const std::string name = std::string("--agent ") + agent;
+    const std::string edited = with(*text, name, name + " --allow-tool NotebookEdit");
+    const auto reason_of = [](const auto& result) {
+      return result.has_value() ? "done" : result.error().reason;
+    };
+    const auto& first = hook.entries.front();
+    const auto added = std::visit([&](const auto& one) { return one.add(edited, "FILE"); }, first);
+    EXPECT_EQ(reason_of(added), "agents.foreign_entry") << agent;
+    const auto removed =
+        std::visit([&](const auto& one) { return one.remove_entry(edited, "FILE"); }, first);
+    EXPECT_EQ(reason_of(removed), "agents.foreign_entry") << agent;
+  }
+}
+
 TEST(ConfigEntries, AnEntryThatCannotBeAddedIsAnError) {
   const AgentEntry toml = entry_of("codex", AgentPart::kMcp);
   for (const char* text : {"mcp_servers = {}\n", "mcp_servers = 1", "[[mcp_servers]]\n", "a = "}) {
