@@ -185,6 +185,27 @@ void keep_edit(Session& session, Workspace& workspace, const HookRequest& reques
   if (!kept) session.say("this edit will not be on record: " + kept.error().message);
 }
 
+/// With `hook.mode = "stage"` the agent's own tools do not see what its commands staged. Two
+/// versions of one file could not both be committed.
+Result<std::string> objection_to_staged_path(const Session& session, Workspace& workspace,
+                                             const Proposal& edit) {
+  if (rules_of(workspace).config.hook.mode != HookMode::kStage) return std::string();
+  const std::string& agent = session.arguments().global.agent;
+  GALLEY_ASSIGN(const std::string id, transaction_of_session(workspace, agent));
+  if (id.empty()) return std::string();
+  GALLEY_ASSIGN(const Transaction staged, workspace.resume(id, agent));
+  const Overlay::Entries& entries = overlay_of(staged).entries();
+  for (const Change& change : edit.changes()) {
+    const auto entry = entries.find(change.path);
+    if (entry == entries.end() || entry->second.before == entry->second.now) continue;
+    return "'" + change.path.str() + "' has changes that your commands staged in transaction " +
+           id +
+           " and that this tool does not see; change it with a command, or commit them first: "
+           "galley commit";
+  }
+  return std::string();
+}
+
 /// Makes the edit in memory and asks the gate. Returns its objection; empty if there is none.
 Result<std::string> objection_to(Session& session, const HookRequest& request,
                                  const HookedCall::Edit& edit, const std::stop_token& late) {
@@ -208,7 +229,10 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
     return text_of(failed_result(error));
   }
   if (const std::string guess = guessed_file(*result.result().data); !guess.empty()) return guess;
-  GALLEY_ASSIGN(std::string objection, verdict_on_edit(session, *workspace, transaction, late));
+  GALLEY_ASSIGN(std::string objection,
+                objection_to_staged_path(session, *workspace, transaction.proposal()));
+  if (!objection.empty()) return objection;
+  GALLEY_ASSIGN(objection, verdict_on_edit(session, *workspace, transaction, late));
   if (objection.empty()) {
     keep_edit(session, *workspace, request, transaction.proposal());
   };

@@ -321,6 +321,19 @@ class StagedCommands(HookCase):
             self.skip_if_unavailable(ran.stdout, ran.stderr)
         self.assertEqual(ran.stdout, b"1\n")
 
+    def test_an_own_edit_of_a_staged_file_is_denied(self):
+        self.need_walls()
+        (self.work / "f").write_text("one\n")
+        _, changed = self.answer("claude", "Bash", {"command": "echo two >> f"})
+        subprocess.run(["sh", "-c", changed["command"]], cwd=self.work, capture_output=True, check=True,
+                       env={**os.environ, **self.environment})
+        edit = {"file_path": str(self.work / "f"), "old_string": "one", "new_string": "1"}
+        answer, why = self.answer("claude", "Edit", edit)
+        self.assertEqual(answer, "deny")
+        self.assertIn("change it with a command", why)
+        (self.work / "g").write_text("one\n")
+        self.assertEqual(self.answer("claude", "Edit", {**edit, "file_path": str(self.work / "g")}), ("allow", None))
+
     def test_hook_server_and_command_line_of_one_session_share_a_transaction(self):
         self.need_walls()
 
