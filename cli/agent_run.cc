@@ -219,8 +219,12 @@ Result<AgentNeeds> needs_of_installed(const AgentProgram& agent, const std::stri
 
 Result<Arguments> arguments_of_acp(Arguments arguments) {
   std::string& word = arguments.words.front();
-  const AgentProgram* agent = arguments.words.size() == 1 ? agent_of_program(word) : nullptr;
+  const AgentProgram* agent = agent_of_program(word);
   if (agent == nullptr || word != agent->name) return arguments;
+  const auto is_given = [&](std::string_view one) {
+    return std::find(arguments.words.begin(), arguments.words.end(), one) != arguments.words.end();
+  };
+  if (std::any_of(agent->acp_words.begin(), agent->acp_words.end(), is_given)) return arguments;
   if (agent->acp_program.empty() && agent->acp_words.empty()) {
     return fail(
         ErrorKind::kUsage, "acp.unknown",
@@ -229,7 +233,9 @@ Result<Arguments> arguments_of_acp(Arguments arguments) {
                     agent->title));
   }
   if (!agent->acp_program.empty()) word = agent->acp_program;
-  for (const std::string_view one : agent->acp_words) arguments.words.emplace_back(one);
+  // Some are commands, which come before options.
+  arguments.words.insert(arguments.words.begin() + 1, agent->acp_words.begin(),
+                         agent->acp_words.end());
   return arguments;
 }
 

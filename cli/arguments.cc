@@ -61,6 +61,14 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   std::string what = printable_line(error.what());
   const size_t missing = what.find(": 1 required ");
   if (missing != std::string::npos) what = "'" + what.substr(0, missing) + "' needs a value";
+  const size_t doubled = what.find(": At Most 1 required ");
+  if (doubled != std::string::npos) what = "'" + what.substr(0, doubled) + "' can be given once";
+  constexpr std::string_view kRequired = " is required";
+  const CLI::Option* required =
+      what.ends_with(kRequired)
+          ? command.get_option_no_throw(what.substr(0, what.size() - kRequired.size()))
+          : nullptr;
+  if (required != nullptr) what = required->get_type_name() + std::string(kRequired);
   // An unknown option is a better explanation than a missing argument.
   const auto option = std::find_if(extra.begin(), extra.end(), is_option);
   if (option != extra.end()) {

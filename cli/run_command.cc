@@ -161,6 +161,13 @@ Json ending_json(const RunEnding& ending, Json changes, Json layers) {
           {"layers", std::move(layers)}};
 }
 
+void say_kept(Session& session, const std::string& tx) {
+  session.say(fmt::format("kept in transaction {}: {}, {}, {}, {}", tx,
+                          session.hint("diff --tx " + tx), session.hint("review --tx " + tx),
+                          session.hint("commit --tx " + tx),
+                          session.hint("run --resume " + tx) + " -- PROGRAM"));
+}
+
 Result<int> commit_run(Session& session, Transaction& transaction, const RunEnding& ending,
                        RunCommits& commits, Json& document) {
   CommitRequest request;
@@ -173,6 +180,8 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
   if (is_committed) commits.report_dropped();
   document["git_commits"] = commits.json();
   GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
+  const bool is_nothing = std::holds_alternative<NothingToCommit>(outcome);
+  if (!is_committed && !is_nothing) say_kept(session, ending.tx);
   if (ending.status != kExitDone) return ending.status;
   return are_kept ? status : kExitNo;
 }
@@ -229,10 +238,7 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
     commits.report_dropped();
     if (!is_done) session.say("dropped");
   } else {
-    session.say(fmt::format(
-        "kept in transaction {}: {}, {}, {}, {}", ending.tx, session.hint("diff --tx " + ending.tx),
-        session.hint("review --tx " + ending.tx), session.hint("commit --tx " + ending.tx),
-        session.hint("run --resume " + ending.tx) + " -- PROGRAM"));
+    say_kept(session, ending.tx);
   }
   document["end"] = wish == AtEnd::kDrop || is_done ? "dropped" : "kept";
   if (session.is_json()) session.print(document);

@@ -135,6 +135,9 @@ TEST(Arguments, UsageLineHasTheWholeCommand) {
   EXPECT_TRUE(
       parse({"tools", "show", "-h"}).text.starts_with("usage: galley tools show [options] "));
   EXPECT_NE(parse({"pick"}).text.find("usage: galley pick [options] ID\n"), std::string::npos);
+  EXPECT_NE(parse({"run"}).text.find("galley: PROGRAM is required\n"), std::string::npos);
+  EXPECT_NE(parse({"undo", "--turn", "1", "--turn", "2"}).text.find("'--turn' can be given once"),
+            std::string::npos);
 }
 
 TEST(Arguments, HelpAndItsLongOptionAreTheSame) {

@@ -162,9 +162,10 @@ class InAPipe(RunCase):
     def test_a_refusal_leaves_the_tree_and_the_transaction(self):
         (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "no-new"\npaths = ["new.txt"]\ndecision = "deny"\n')
         before = snapshot(self.work)
-        self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=1)
+        refused = self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=1)
         self.assertEqual(snapshot(self.work), before)
-        self.assertEqual(len(self.open_transactions()), 1)
+        (kept,) = self.open_transactions()
+        self.assertIn(f"kept in transaction {kept['tx']}: ".encode(), refused.stderr)
 
     def test_a_run_that_changes_nothing_leaves_nothing(self):
         self.galley("run", "--", "true", expect=0)

@@ -315,12 +315,13 @@ class ForEditors(AgentCase):
         entries = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
         return {Path(one["file"]).name: one["state"] for one in entries if one["agent"] == "codex" and one["part"] == "run"}
 
-    def test_the_words_that_make_it_speak_the_protocol_are_added_to_a_bare_name(self):
+    def test_the_words_that_make_it_speak_the_protocol_are_added_to_its_name(self):
         self.allow("gemini")
         said = self.alone("acp", "gemini", expect=0).stdout
         self.assertEqual(said, b"", "what is not a message does not reach the editor")
         self.agent("gemini", '#!/bin/sh\nprintf \'{"method":"said","params":["%s"]}\\n\' "$*"\n')
-        for words, wanted in ((["gemini"], "--experimental-acp"), (["--", "gemini", "--other"], "--other")):
+        for words, wanted in ((["gemini"], "--experimental-acp"), (["--", "gemini", "--other"], "--experimental-acp --other"),
+                              (["--", "gemini", "--other", "--experimental-acp"], "--other --experimental-acp")):
             said = json.loads(self.alone("acp", *words, expect=0).stdout)
             self.assertEqual(said["params"], [wanted])
         refused = self.alone("acp", "amp", expect=2)
