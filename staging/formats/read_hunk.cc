@@ -447,6 +447,11 @@ std::optional<HunkHeader> read_hunk_header(std::string_view line) {
     if (header.section == "...") header.section = {};
   } else {
     header.section = trim(rest.substr(close + 2), kBlanks);
+    // `@@ def load(path): @@`; words such as `line 1` are not code.
+    const std::string_view between = trim(rest.substr(0, close), kBlanks);
+    const bool is_anchor = between.find_first_of("(){}[]:;=<>_#") != std::string_view::npos &&
+                           between.find_first_of("-+.") != 0;
+    if (header.section.empty() && is_anchor) header.section = between;
   }
   return header;
 }

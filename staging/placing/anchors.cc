@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/text.h"
 #include "staging/placing/hunk_text.h"
 
 // Why every anchor must agree with the place of a hunk:
@@ -88,12 +89,6 @@ std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk) {
   return std::nullopt;
 }
 
-bool has_own_place(const std::vector<HunkLine>& lines) {
-  return std::count_if(lines.begin(), lines.end(), [](const HunkLine& line) {
-           return line.role != LineRole::kAdded && is_telling_line(line.text);
-         }) >= 2;
-}
-
 std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines, size_t change,
                                               size_t first) {
   std::vector<std::string_view> out;
@@ -111,7 +106,26 @@ std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines
     if (tells && !closes && indent < width) out.insert(out.begin(), line.text);
     if (tells || closes) width = std::min(width, indent);
   }
+  for (size_t i = change; i-- > first && out.empty() && width == 0;) {
+    const bool is_head = lines[i].role != LineRole::kAdded && is_section_head(lines[i].text);
+    if (is_head) out.push_back(lines[i].text);
+  }
   return out;
+}
+
+std::vector<std::string_view> anchors_of_part(const std::vector<HunkLine>& lines, size_t begin,
+                                              size_t end) {
+  std::vector<std::string_view> out = enclosing_lines(lines, begin);
+  const auto telling =
+      std::count_if(lines.begin() + static_cast<int64_t>(begin),
+                    lines.begin() + static_cast<int64_t>(end), [](const HunkLine& line) {
+                      return line.role != LineRole::kAdded && is_telling_line(line.text);
+                    });
+  if (out.empty() || telling < 2) return out;
+  const std::string_view above = lines[begin - 1].text;
+  const std::string_view text = trim(without_terminator(above));
+  const bool is_head = text.ends_with('{') || text.ends_with(':') || is_section_head(above);
+  return is_head && out.back() == above ? std::vector{above} : std::vector<std::string_view>();
 }
 
 bool leaves_a_block(FileIndex& index, const Hunk& hunk, const std::vector<int64_t>& places,
@@ -130,6 +144,80 @@ bool leaves_a_block(FileIndex& index, const Hunk& hunk, const std::vector<int64_
     if (role == LineRole::kAdded) continue;
     if (places[old] >= 0) next = places[old] + 1;
     ++old;
+  }
+  return false;
+}
+
+namespace {
+
+/// Whether words are equal, apart from one or two letters at the beginning of both.
+bool is_mistyped(std::string_view one, std::string_view other) {
+  constexpr size_t kTail = 3;
+  if (one == other) return true;
+  const auto [end, other_end] =
+      std::mismatch(one.rbegin(), one.rend(), other.rbegin(), other.rend());
+  const auto heads = {one.rend() - end, other.rend() - other_end};
+  return one.size() > kTail && std::min(heads) > 0 && std::max(heads) <= 2;
+}
+
+/// Whether the file's block around `line` that is as deep as the line `wanted`, or the next outer
+/// one, has another name. Words may have been added or removed.
+bool has_other_name(FileIndex& index, std::string_view wanted, int64_t line, bool inserts) {
+  const FileIndex::Outline& outline = index.outline();
+  const size_t width = indent_of(wanted).size();
+  int64_t at = std::min<int64_t>(line, static_cast<int64_t>(index.lines().size()) - 1);
+  if (inserts) --at;  // new lines may continue the block above them
+  while (at >= 0 && !outline.counts[static_cast<size_t>(at)]) --at;
+  if (at >= 0 && !inserts) at = outline.outer[static_cast<size_t>(at)];
+  const auto text_at = [&] { return index.lines()[static_cast<size_t>(at)]; };
+  while (at >= 0 && indent_of(text_at()).size() > width)
+    at = outline.outer[static_cast<size_t>(at)];
+  if (at < 0) return false;
+  const auto words = words_of(wanted);
+  const auto there = words_of(text_at());
+  if (holds_all(there, words) || holds_all(words, there)) return false;
+  return !std::equal(words.begin(), words.end(), there.begin(), there.end(), is_mistyped);
+}
+
+}  // namespace
+
+bool is_of_other_block(FileIndex& index, const Hunk& hunk, const std::vector<int64_t>& places) {
+  size_t old = 0;
+  int64_t next = places.empty() ? 0 : std::max<int64_t>(places.front(), 0);
+  for (size_t i = 0; i < hunk.lines.size(); ++i) {
+    const LineRole role = hunk.lines[i].role;
+    const bool begins =
+        role != LineRole::kContext && (i == 0 || hunk.lines[i - 1].role == LineRole::kContext);
+    const bool inserts = role == LineRole::kAdded;
+    const int64_t line = !inserts && places[old] >= 0 ? places[old] : next;
+    for (const std::string_view outer :
+         begins ? enclosing_lines(hunk.lines, i) : std::vector<std::string_view>()) {
+      const bool is_known = !index.lines_like(outer, LineFolding::kBlanks).empty();
+      const bool is_statement = trim(without_terminator(outer)).ends_with(';');
+      if (is_known || is_statement || is_comment(outer)) continue;
+      if (has_other_name(index, outer, line, inserts)) return true;
+    }
+    if (inserts) continue;
+    if (places[old] >= 0) next = places[old] + 1;
+    ++old;
+  }
+  return false;
+}
+
+bool is_below_another_header(FileIndex& index, const Hunk& hunk, int64_t start) {
+  if (!hunk.has_numbers || !is_telling_line(hunk.section) || start < 0) return false;
+  const auto heads = index.lines_like(hunk.section, LineFolding::kBlanks);
+  if (heads.empty()) return false;
+  const FileIndex::Outline& outline = index.outline();
+  const size_t width = indent_of(index.lines()[heads.front()]).size();
+  const auto size = static_cast<int64_t>(index.lines().size());
+  int64_t at = start;
+  while (at < size && !outline.counts[static_cast<size_t>(at)]) ++at;
+  if (at >= size) return false;
+  for (at = outline.outer[static_cast<size_t>(at)]; at >= 0;
+       at = outline.outer[static_cast<size_t>(at)]) {
+    const size_t indent = indent_of(index.lines()[static_cast<size_t>(at)]).size();
+    if (indent == width) return std::find(heads.begin(), heads.end(), at) == heads.end();
   }
   return false;
 }

@@ -25,15 +25,25 @@ namespace galley {
 /// change.
 [[nodiscard]] std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines,
                                                             size_t change, size_t first = 0);
-/// True if the lines show their place by themselves, so that lines above an elision need not.
-[[nodiscard]] bool has_own_place(const std::vector<HunkLine>& lines);
-
+/// Returns the lines above an elision that must enclose the part behind it, `lines[begin, end)`. If
+/// the part shows its place by itself, that is at most the line right above the elision.
+[[nodiscard]] std::vector<std::string_view> anchors_of_part(const std::vector<HunkLine>& lines,
+                                                            size_t begin, size_t end);
 /// True if some change would not be in a block that a line of the hunk opens around it, though the
 /// file has that line. `places` has the file's line for each old line of the hunk, -1 if it has
 /// none. Before a line in `parts`, a part of the hunk ends; its lines do not enclose later parts.
 [[nodiscard]] bool leaves_a_block(FileIndex& index, const Hunk& hunk,
                                   const std::vector<int64_t>& places,
                                   const std::vector<size_t>& parts = {});
+
+/// True if a line of the hunk that encloses a change is not in the file, and the block around the
+/// place of the change has another name. `places` as above.
+[[nodiscard]] bool is_of_other_block(FileIndex& index, const Hunk& hunk,
+                                     const std::vector<int64_t>& places);
+
+/// True if the text after the second `@@` is a line of the file, as git writes it, but `start` is
+/// in another block of its depth. A hunk with the head of that block is not.
+[[nodiscard]] bool is_below_another_header(FileIndex& index, const Hunk& hunk, int64_t start);
 
 /// Returns the index of the first anchor that is not a line of the file.
 [[nodiscard]] std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk);

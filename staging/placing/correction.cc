@@ -126,7 +126,8 @@ class Corrector {
 
  private:
   std::string with_unique_context() {
-    if (!agrees_with_anchors() || leaves_a_block(index_, hunk_, places()) || !is_at_end())
+    if (!agrees_with_anchors() || leaves_a_block(index_, hunk_, places()) ||
+        is_of_other_block(index_, hunk_, places()) || has_opposite_context() || !is_at_end())
       return {};
     for (size_t context = kFewestContext; context <= kMostContext; ++context) {
       std::string out = printed(context);
@@ -380,6 +381,20 @@ class Corrector {
       }
     }
     return out;
+  }
+
+  /// True if a context line that the file does not have is there as its opposite.
+  bool has_opposite_context() const {
+    const auto low = static_cast<int64_t>(first_line(kWeighedLines));
+    const auto high = static_cast<int64_t>(last_line(kWeighedLines));
+    return std::any_of(hunk_.lines.begin(), hunk_.lines.end(), [&](const HunkLine& line) {
+      const bool is_open = line.role == LineRole::kContext && is_telling_line(line.text) &&
+                           index_.lines_like(line.text, LineFolding::kBlanks).empty();
+      for (int64_t at = low; is_open && at < high; ++at) {
+        if (may_be_opposite(line.text, file_[static_cast<size_t>(at)])) return true;
+      }
+      return false;
+    });
   }
 
   bool is_at_end() const {

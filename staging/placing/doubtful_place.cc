@@ -1,6 +1,8 @@
 #include "staging/placing/doubtful_place.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -214,6 +216,41 @@ bool is_proved_at(FileIndex& index, const Hunk& hunk, const Hunk& back, int64_t 
   return frames_removals(hunk, shows_ends && start == 0, shows_ends && end == size);
 }
 
+/// Maximum number of places of equal lines that are looked at.
+constexpr size_t kTriedPlaces = 20;
+
+/// True if the file has the context of the hunk at another place than `done`, around other lines
+/// than the new ones. Then the hunk may mean that place, whose lines have changed since.
+bool has_twin(FileIndex& index, const Hunk& hunk, int64_t done) {
+  const std::vector<std::string_view> before = pre_image(hunk);
+  const std::vector<std::string_view> after = post_image(hunk);
+  const ContextCounts context = context_counts(hunk);
+  const bool by_leading = context.leading >= context.trailing;
+  const size_t count = by_leading ? context.leading : context.trailing;
+  const size_t skipped = by_leading ? 0 : before.size() - count;
+  const std::vector<std::string_view> run(before.begin() + static_cast<int64_t>(skipped),
+                                          before.begin() + static_cast<int64_t>(skipped + count));
+  if (!std::any_of(run.begin(), run.end(), is_telling_line)) return false;
+  const auto has_context_at = [&](int64_t start) {
+    int64_t line = start;
+    for (const HunkLine& part : hunk.lines) {
+      if (is_role(part, LineRole::kAdded)) continue;
+      const bool is_context = is_role(part, LineRole::kContext);
+      if (is_context && !index.matches_at({part.text}, line, LineFolding::kLineEnds)) return false;
+      ++line;
+    }
+    return true;
+  };
+  for (const uint32_t found : index.find(run, LineFolding::kLineEnds, kTriedPlaces)) {
+    const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(skipped);
+    const bool is_apart = start + static_cast<int64_t>(before.size()) <= done ||
+                          start >= done + static_cast<int64_t>(after.size());
+    if (start < 0 || !is_apart || !has_context_at(start)) continue;
+    if (!index.matches_at(after, start, LineFolding::kLineEnds)) return true;
+  }
+  return false;
+}
+
 bool is_at(std::string_view file, size_t at, std::string_view text) {
   return at <= file.size() && file.substr(at).starts_with(text);
 }
@@ -288,7 +325,61 @@ std::vector<std::pair<size_t, size_t>> changed_stretches(const Hunk& hunk) {
   return out;
 }
 
+/// Whether one line becomes the other if a word is replaced by its opposite, also inside a name:
+/// `node.left` and `node.right`, `insertLeft` and `insertRight`.
+bool are_mirrored(std::string_view one, std::string_view other) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kOpposites = {
+      {{"left", "right"},    {"min", "max"},    {"get", "set"},        {"open", "close"},
+       {"begin", "end"},     {"start", "stop"}, {"first", "last"},     {"next", "prev"},
+       {"up", "down"},       {"top", "bottom"}, {"push", "pop"},       {"add", "remove"},
+       {"insert", "delete"}, {"read", "write"}, {"load", "save"},      {"lock", "unlock"},
+       {"show", "hide"},     {"true", "false"}, {"enable", "disable"}, {"source", "target"},
+       {"width", "height"},  {"row", "column"}}};
+  const std::string first = to_lower(trim(without_terminator(one)));
+  const std::string second = to_lower(trim(without_terminator(other)));
+  const auto becomes = [&](std::string_view from, std::string_view to) {
+    std::string text;
+    size_t at = 0;
+    for (size_t next; (next = first.find(from, at)) != std::string::npos; at = next + from.size()) {
+      text.append(first, at, next - at).append(to);
+    }
+    return at > 0 && text.append(first, at) == second;
+  };
+  return first != second &&
+         std::any_of(kOpposites.begin(), kOpposites.end(), [&](const auto& pair) {
+           return becomes(pair.first, pair.second) || becomes(pair.second, pair.first);
+         });
+}
+
 }  // namespace
+
+bool may_be_opposite(std::string_view one, std::string_view other) {
+  struct Condition {
+    std::vector<std::string_view> words;
+    std::string signs;
+  };
+  const auto condition_of = [](std::string_view line) {
+    constexpr std::array<std::string_view, 4> kNegations = {"not", "no", "never", "unless"};
+    Condition out;
+    for (const std::string_view word : words_of(line)) {
+      const bool negates =
+          std::find(kNegations.begin(), kNegations.end(), word) != kNegations.end();
+      if (!negates && word != "if") out.words.push_back(word);
+      if (negates) out.signs += '!';
+    }
+    for (size_t i = 0; i < line.size(); ++i) {
+      const char before = i == 0 ? ' ' : line[i - 1];
+      const bool is_arrow = line[i] == '>' && (before == '-' || before == '=');
+      const bool is_double = line[i] == before && std::string_view("=&|").find(before) < 3;
+      const bool compares = std::string_view("!<>").find(line[i]) < 3 && !is_arrow;
+      if (is_double || compares) out.signs += line[i];
+    }
+    return out;
+  };
+  const Condition first = condition_of(one);
+  const Condition second = condition_of(other);
+  return (first.words == second.words && first.signs != second.signs) || are_mirrored(one, other);
+}
 
 bool points_elsewhere(FileIndex& index, const Hunk& hunk, int64_t begin, int64_t end,
                       int64_t change) {
@@ -315,9 +406,8 @@ int64_t already_there(FileIndex& index, const Hunk& hunk, int64_t stated) {
     const bool stands = at >= 0 && index.matches_at(after, at, LineFolding::kLineEnds);
     if (stands && is_proved_at(index, hunk, back, at)) return at;
   }
-  constexpr size_t kTriedPlaces = 20;
   for (const uint32_t start : index.find(after, LineFolding::kLineEnds, kTriedPlaces)) {
-    if (is_proved_at(index, hunk, back, start)) return start;
+    if (is_proved_at(index, hunk, back, start) && !has_twin(index, hunk, start)) return start;
   }
   return -1;
 }
@@ -329,6 +419,90 @@ int64_t new_lines_at(FileIndex& index, const Hunk& hunk) {
   if (!tells) return -1;
   const auto starts = index.find(post_image(hunk), LineFolding::kLineEnds, 1);
   return starts.empty() ? -1 : static_cast<int64_t>(starts.front());
+}
+
+bool resembles(const Lines& file, const Hunk& hunk, int64_t start) {
+  size_t context_telling = 0;
+  size_t removed_telling = 0;
+  bool context_fits = true;
+  bool removed_fits = true;
+  int64_t line = start;
+  for (const HunkLine& part : hunk.lines) {
+    if (part.role == LineRole::kAdded) continue;
+    const bool fits = line >= 0 && static_cast<size_t>(line) < file.size() &&
+                      without_terminator(line_at(file, line)) == without_terminator(part.text);
+    ++line;
+    const bool is_context = part.role == LineRole::kContext;
+    bool& all_fit = is_context ? context_fits : removed_fits;
+    all_fit = all_fit && fits;
+    if (is_telling_line(part.text)) ++(is_context ? context_telling : removed_telling);
+  }
+  return (context_fits && context_telling >= 2) || (removed_fits && removed_telling >= 1);
+}
+
+bool has_lines_near(const Lines& file, const Hunk& hunk, int64_t start, int64_t found) {
+  constexpr int64_t kInserted = 3;
+  const std::vector<std::string_view> pattern = pre_image(hunk);
+  const auto count = static_cast<int64_t>(pattern.size());
+  const auto size = static_cast<int64_t>(file.size());
+  const int64_t end = std::min(start + count + kInserted, size);
+  int64_t at = std::max<int64_t>(start - kInserted, 0);
+  size_t telling = 0;
+  for (const std::string_view line : pattern) {
+    if (!is_telling_line(line)) continue;
+    const auto is_it = [&](int64_t there) {
+      return (there < found || there >= found + count) &&
+             without_terminator(line_at(file, there)) == without_terminator(line);
+    };
+    while (at < end && !is_it(at)) ++at;
+    if (at++ >= end) return false;
+    ++telling;
+  }
+  return telling >= 2;
+}
+
+bool is_changed_near(FileIndex& index, const Hunk& hunk, int64_t stated, int64_t found) {
+  constexpr int64_t kNear = 3;
+  const std::vector<std::string_view> before = pre_image(hunk);
+  const std::vector<std::string_view> after = post_image(hunk);
+  const auto has_role = [&](LineRole role) {
+    return std::any_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
+      return is_role(line, role) && is_telling_line(line.text);
+    });
+  };
+  const bool adds = has_role(LineRole::kAdded);
+  const bool removes = has_role(LineRole::kRemoved);
+  const auto fits = [&](const std::vector<std::string_view>& lines, int64_t at) {
+    return index.matches_at(lines, at, LineFolding::kTypography);
+  };
+  // Either all of the context is there, or all removed lines with some of it. The context alone
+  // proves less, the farther it is from the stated line.
+  const auto has_changed_version_at = [&](int64_t at) {
+    int64_t line = at;
+    size_t telling = 0;
+    bool has_context = true;
+    bool has_removed = removes;
+    for (const HunkLine& part : hunk.lines) {
+      if (is_role(part, LineRole::kAdded)) continue;
+      const bool is_context = is_role(part, LineRole::kContext);
+      const bool is_there = fits({part.text}, line++);
+      bool& has_all = is_context ? has_context : has_removed;
+      has_all = has_all && is_there;
+      telling += is_context && is_there && is_telling_line(part.text) ? 1 : 0;
+    }
+    const size_t least = std::abs(at - stated) <= 1 ? 1 : 2;
+    return (has_context && telling >= least) || (has_removed && telling >= 1);
+  };
+  const int64_t found_end = found + static_cast<int64_t>(before.size());
+  const auto longest = static_cast<int64_t>(std::max(before.size(), after.size()));
+  const int64_t made = hunk.new_start > 0 ? static_cast<int64_t>(hunk.new_start) - 1 : stated;
+  const int64_t first = std::max<int64_t>(std::min(stated, made) - kNear, 0);
+  for (int64_t at = first; stated >= 0 && at <= std::max(stated, made) + kNear; ++at) {
+    if (at + longest > found && at < found_end) continue;
+    if (adds && fits(after, at)) return true;
+    if (removes && has_changed_version_at(at) && !fits(before, at)) return true;
+  }
+  return false;
 }
 
 std::optional<size_t> equal_lines_next_to(std::string_view file, size_t offset,

@@ -20,6 +20,11 @@ namespace galley {
 [[nodiscard]] bool points_elsewhere(FileIndex& index, const Hunk& hunk, int64_t begin, int64_t end,
                                     int64_t change);
 
+/// Whether two lines have the same words except for negations, but other negations or signs of a
+/// condition, or are mirrored (left, right). Then the block of the file's line may be the opposite
+/// of the meant one.
+[[nodiscard]] bool may_be_opposite(std::string_view one, std::string_view other);
+
 /// True if the hunk has enough context and new lines to prove that it was already applied. It needs
 /// a telling context line. Each of its changes needs a telling new line, or context on both sides.
 [[nodiscard]] bool can_prove_applied(const Hunk& hunk);
@@ -30,6 +35,20 @@ namespace galley {
 
 /// The 0-based line where the file has the hunk's result, for any reason; -1 if it is not found.
 [[nodiscard]] int64_t new_lines_at(FileIndex& index, const Hunk& hunk);
+
+/// True if all removed lines of the hunk, or all of its context, are at `start`.
+[[nodiscard]] bool resembles(const Lines& file, const Hunk& hunk, int64_t start);
+
+/// True if the file has all telling old lines of the hunk, in order, near `start` and apart from
+/// the place at `found`. Other lines may have been inserted between them.
+[[nodiscard]] bool has_lines_near(const Lines& file, const Hunk& hunk, int64_t start,
+                                  int64_t found);
+
+/// True if the file has, next to the stated line and apart from the place at `found`, the hunk's
+/// result, or a changed version of its old lines. White space and typography may differ. Then the
+/// stated place was changed meanwhile, and the other one is that of a twin.
+[[nodiscard]] bool is_changed_near(FileIndex& index, const Hunk& hunk, int64_t stated,
+                                   int64_t found);
 
 /// Returns the offset of the lines that an edit adds next to `old_text`, if they are already there
 /// in the file. `offset` is the position of the old text, or of the insertion if the old text is

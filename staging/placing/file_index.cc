@@ -21,10 +21,7 @@ constexpr int64_t kTorn = 4;
 /// False for a line whose indentation does not show its block.
 bool shows_structure(std::string_view line, bool indentation_is_syntax) {
   const std::string_view text = trimmed(without_terminator(line));
-  if (!is_telling_line(text)) return false;
-  for (const std::string_view mark : {"#", "//", "/*", "* "}) {
-    if (text.starts_with(mark)) return false;
-  }
+  if (!is_telling_line(text) || is_comment(text)) return false;
   const bool is_word = text.find_first_of(" \t\"'(") == std::string_view::npos;
   if (!is_word || !text.ends_with(':')) return true;
   // In C this is a label. In Python it opens a block, except for these words, which continue an
@@ -261,8 +258,36 @@ const LongTexts& FileIndex::long_texts() {
   return *long_texts_;
 }
 
+bool is_section_head(std::string_view line) {
+  const std::string_view text = trimmed(without_terminator(line));
+  return line.starts_with('[') && text.ends_with(']') && text.size() > 2 &&
+         text.find_first_of("\"',") == std::string_view::npos;
+}
+
+namespace {
+
+/// Whether the file has sections: all its lines without indentation are heads, settings or
+/// comments.
+bool has_sections(const Lines& lines) {
+  size_t heads = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view text = without_terminator(lines[i]);
+    if (text.empty() || is_space(text.front()) || text.front() == '#' || text.front() == ';') {
+      continue;
+    }
+    const bool is_head = is_section_head(text);
+    heads += is_head ? 1 : 0;
+    if (!is_head && text.find('=') == std::string_view::npos) return false;
+  }
+  return heads > 0;
+}
+
+}  // namespace
+
 const FileIndex::Outline& FileIndex::outline() {
   if (outline_) return *outline_;
+  // A setting is in the section above it.
+  const bool is_in_sections = has_sections(lines_);
   outline_ = std::make_unique<Outline>();
   outline_->counts.resize(lines_.size());
   outline_->opens.resize(lines_.size());
@@ -273,7 +298,8 @@ const FileIndex::Outline& FileIndex::outline() {
   std::vector<Block> open;  // the open blocks at the last counted line, which is its last element
   for (size_t i = 0; i < lines_.size(); ++i) {
     const bool counts = shows_structure(lines_[i], indentation_is_meaning_);
-    const size_t width = counts ? indent_width(lines_[i]) : 0;
+    const bool is_below_head = is_in_sections && !is_section_head(lines_[i]);
+    const size_t width = counts ? indent_width(lines_[i]) + (is_below_head ? 1 : 0) : 0;
     const int32_t last = open.empty() ? -1 : open.back().line;
     if (counts) {
       while (!open.empty() && open.back().width >= width) open.pop_back();
@@ -286,6 +312,14 @@ const FileIndex::Outline& FileIndex::outline() {
     open.push_back({static_cast<int32_t>(i), width});
   }
   return *outline_;
+}
+
+bool is_comment(std::string_view line) {
+  const std::string_view text = trimmed(without_terminator(line));
+  for (const std::string_view mark : {"#", "//", "/*", "* "}) {
+    if (text.starts_with(mark)) return true;
+  }
+  return false;
 }
 
 bool FileIndex::may_compare_all() {

@@ -97,4 +97,10 @@ class FileIndex {
   size_t compared_ = 0;
 };
 
+/// Whether a line is a comment, in most languages.
+[[nodiscard]] bool is_comment(std::string_view line);
+
+/// Whether a line heads a section of an INI or TOML file: `[main]`.
+[[nodiscard]] bool is_section_head(std::string_view line);
+
 }  // namespace galley

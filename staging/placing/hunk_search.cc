@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "staging/placing/anchors.h"
 #include "staging/placing/damage.h"
@@ -51,36 +52,6 @@ size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
   for (; at != end && at->role == LineRole::kAdded; ++at) ++count;
   if (count == outer_context || at == end || at->role != LineRole::kContext) return 0;
   return count + 1;
-}
-
-/// Whether two lines have the same words except for negations, but other negations or signs of a
-/// condition. Then the block below the file's line may be the opposite of the meant one.
-bool may_be_opposite(std::string_view one, std::string_view other) {
-  struct Condition {
-    std::vector<std::string_view> words;
-    std::string signs;
-  };
-  const auto condition_of = [](std::string_view line) {
-    constexpr std::array<std::string_view, 4> kNegations = {"not", "no", "never", "unless"};
-    Condition out;
-    for (const std::string_view word : words_of(line)) {
-      const bool negates =
-          std::find(kNegations.begin(), kNegations.end(), word) != kNegations.end();
-      if (!negates && word != "if") out.words.push_back(word);
-      if (negates) out.signs += '!';
-    }
-    for (size_t i = 0; i < line.size(); ++i) {
-      const char before = i == 0 ? ' ' : line[i - 1];
-      const bool is_arrow = line[i] == '>' && (before == '-' || before == '=');
-      const bool is_double = line[i] == before && std::string_view("=&|").find(before) < 3;
-      const bool compares = std::string_view("!<>").find(line[i]) < 3 && !is_arrow;
-      if (is_double || compares) out.signs += line[i];
-    }
-    return out;
-  };
-  const Condition first = condition_of(one);
-  const Condition second = condition_of(other);
-  return first.words == second.words && first.signs != second.signs;
 }
 
 }  // namespace
@@ -232,7 +203,11 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
     std::erase_if(starts, [&](uint32_t start) { return !accepts_indent(start); });
   }
   places.is_cut = starts.size() >= kMaxPlaces;
-  std::erase_if(starts, [&](uint32_t start) { return is_done_at(start, fold); });
+  const size_t done =
+      std::erase_if(starts, [&](uint32_t start) { return is_done_at(start, fold); });
+  // The hunk may have been applied already. Then the other place is not meant.
+  places.is_doubtful =
+      done > 0 && std::find(starts.begin(), starts.end(), stated()) == starts.end();
   const bool is_shift_open =
       fold >= LineFolding::kBlanks &&
       std::any_of(starts.begin(), starts.end(), [&](uint32_t start) {
@@ -289,6 +264,7 @@ void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
     if (!accepts_line_ends(start, lead, trail)) continue;
     if (anchor_against(index_, hunk_, start)) continue;
     if (!starts.insert(start).second) continue;
+    places.drops[start] = {lead, trail};
     places.drop_leading = lead;
     places.drop_trailing = trail;
   }
@@ -311,13 +287,13 @@ HunkPlaces HunkSearch::fuzzy() {
     places.starts.assign(starts.begin(), starts.end());
   }
   // With -C the caller accepts less context. Then only a second place is a reason to refuse.
-  if (places.starts.size() == 1 && !options_.min_context) weigh_fuzz(places);
+  if (places.starts.size() == 1 && !options_.min_context) weigh_fuzz(places, places.starts.front());
   return places;
 }
 
-/// Decides whether the remaining lines of the hunk prove the only place that was found.
-void HunkSearch::weigh_fuzz(HunkPlaces& places) {
-  const int64_t start = places.starts.front();
+void HunkSearch::weigh_fuzz(HunkPlaces& places, int64_t start) {
+  std::tie(places.drop_leading, places.drop_trailing) = places.drops.at(start);
+  if (options_.min_context) return;
   // If the context on one side was ignored, new lines at that side could belong before or after
   // lines that the file has there now.
   const bool lost_a_side =
@@ -351,15 +327,15 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
   std::vector<int64_t> lines(pattern_.size());
   std::iota(lines.begin(), lines.end(), start);
   places.is_doubtful = lost_a_side || !is_best || is_damaged || is_opposite ||
-                       leaves_a_block(index_, hunk_, lines) || adds_what_is_there(places) ||
-                       (places.is_unexplained && !is_far_best);
+                       leaves_a_block(index_, hunk_, lines) ||
+                       is_of_other_block(index_, hunk_, lines) ||
+                       adds_what_is_there(places, start) || (places.is_unexplained && !is_far_best);
 }
 
 /// True if a part of the change is already at the place, which explains the missing context. Either
 /// the file has a telling line that the hunk adds, or the added lines next to ignored context.
-bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
+bool HunkSearch::adds_what_is_there(const HunkPlaces& places, int64_t start) const {
   const Lines& lines = index_.lines();
-  const int64_t start = places.starts.front();
   const int64_t begin = std::max<int64_t>(start - kPushed, 0);
   const int64_t end = std::min(start + static_cast<int64_t>(pattern_.size()) + kPushed,
                                static_cast<int64_t>(lines.size()));

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "staging/formats/edit_set.h"
@@ -22,6 +24,8 @@ struct HunkPlaces {
   uint32_t fuzz = 0;
   size_t drop_leading = 0;  ///< context lines ignored, if fuzz > 0
   size_t drop_trailing = 0;
+  /// The ignored context lines of each place, if there are several.
+  std::map<int64_t, std::pair<size_t, size_t>> drops;
   bool is_cut = false;       ///< there may be more places
   bool is_doubtful = false;  ///< one place, but the evidence for it is weak
   /// Why it is not certain what the new lines are; empty if it is certain. The choice of a place
@@ -48,6 +52,9 @@ class HunkSearch {
   /// True if the file has the hunk's old lines byte for byte at the stated place.
   [[nodiscard]] bool matches_at_stated_line() const;
   [[nodiscard]] HunkPlaces find();
+  /// Decides whether the remaining lines of the hunk prove `start`, one of the places that were
+  /// found by fuzz. Another hunk, or the line number, may have excluded the others.
+  void weigh_fuzz(HunkPlaces& places, int64_t start);
   /// The 0-based line that the header states; -1 if it does not state one.
   [[nodiscard]] int64_t stated() const;
   [[nodiscard]] const std::vector<std::string_view>& pattern() const { return pattern_; }
@@ -67,8 +74,7 @@ class HunkSearch {
   [[nodiscard]] bool accepts_line_ends(int64_t start, size_t drop_leading,
                                        size_t drop_trailing) const;
   [[nodiscard]] bool is_done_at(int64_t start, LineFolding fold) const;
-  void weigh_fuzz(HunkPlaces& places);
-  [[nodiscard]] bool adds_what_is_there(const HunkPlaces& places) const;
+  [[nodiscard]] bool adds_what_is_there(const HunkPlaces& places, int64_t start) const;
   void narrow_by_anchors(HunkPlaces& places);
   [[nodiscard]] bool fits_ends(int64_t start) const;
   [[nodiscard]] bool has_tellable_line(size_t begin, size_t end) const;

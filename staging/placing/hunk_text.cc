@@ -594,10 +594,30 @@ std::vector<PlacedHunk> whole_file_hunk(const Lines& lines) {
   return {std::move(placed)};
 }
 
+namespace {
+
+/// Whether a line has quotation marks that are not ASCII.
+bool has_quote_marks(std::string_view line) {
+  constexpr std::array<std::string_view, 4> kMarks = {"\xe2\x80\x9c", "\xe2\x80\x9d",
+                                                      "\xe2\x80\x98", "\xe2\x80\x99"};
+  return std::any_of(kMarks.begin(), kMarks.end(),
+                     [&](std::string_view mark) { return line.find(mark) != line.npos; });
+}
+
+}  // namespace
+
 std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk, size_t start,
                                         std::deque<std::string>& kept) {
   Hunk out = hunk;
   size_t line = start;
+  bool has_typed_quotes = false;  // where the file has plain ones
+  for (const HunkLine& old : hunk.lines) {
+    if (old.role == LineRole::kAdded) continue;
+    has_typed_quotes =
+        has_typed_quotes || (has_quote_marks(old.text) && !has_quote_marks(file[line]));
+    ++line;
+  }
+  line = start;
   for (size_t i = 0; i < out.lines.size();) {
     if (out.lines[i].role == LineRole::kContext) {
       ++line;
@@ -611,7 +631,14 @@ std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk, siz
       append_units(out.lines[i].text, is_removed ? run.removed : run.added);
       if (is_removed) append_units(file[line++], run.own);
     }
-    if (run.added.empty() || run.removed == run.own) continue;
+    const bool keeps_added = run.added.empty() || run.removed == run.own;
+    const bool adds_quotes =
+        keeps_added &&
+        std::any_of(out.lines.begin() + static_cast<int64_t>(begin),
+                    out.lines.begin() + static_cast<int64_t>(i),
+                    [](const HunkLine& added) { return has_quote_marks(added.text); });
+    if (has_typed_quotes && adds_quotes) return std::nullopt;
+    if (keeps_added) continue;
     const auto texts = rewritten(run);
     if (!texts) return std::nullopt;
     for (size_t k = begin, unit = 0; k < i; ++k) {

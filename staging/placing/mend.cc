@@ -216,7 +216,7 @@ class HunkMender::Work {
       // sign, because the text is a view of the document.
       if (hunk.has_bare_context && *(line.text.data() - 1) != ' ') continue;
       line.text = keep(" " + std::string(line.text));
-      is_any = true;
+      is_any = is_any || !index_.lines_like(line.text, LineFolding::kLineEnds).empty();
     }
     return is_any ? std::optional(std::move(out)) : std::nullopt;
   }
@@ -671,16 +671,17 @@ class HunkMender::Work {
     size_t begin = 0;  // of the segment among all lines
     std::vector<size_t> firsts;
     for (Hunk& segment : segments) {
-      if (has_own_place(segment.lines)) {
-        firsts.push_back(begin);
-      } else if (begin > 0) {
-        segment.anchors = enclosing_lines(without_marks.lines, begin);
-      }
+      const size_t end = begin + segment.lines.size();
+      if (begin > 0) segment.anchors = anchors_of_part(without_marks.lines, begin, end);
+      if (segment.anchors.empty()) firsts.push_back(begin);
       begin += segment.lines.size();
       std::vector<int64_t> lines = partners_of(segment);
       if (!lines.empty() && !says_where(segment, lines, false)) return std::nullopt;
       if (lines.empty()) {
-        if (has_change(segment)) return std::nullopt;
+        // Without its first part, the hunk could mean another block.
+        const auto old = pre_image(segment);
+        const bool tells = std::any_of(old.begin(), old.end(), is_telling_line);
+        if (has_change(segment) || (tells && begin == old.size())) return std::nullopt;
         lines.assign(segment.lines.size(), -1);
       }
       for (const int64_t line : lines) {
@@ -792,6 +793,7 @@ class HunkMender::Work {
                      folded(file_[static_cast<size_t>(line)], coarsest(), other));
       is_alike.push_back(fits.back() ||
                          has_same_words(pattern[i], file_[static_cast<size_t>(line)]));
+      if (may_be_opposite(pattern[i], file_[static_cast<size_t>(line)])) return std::nullopt;
       telling += fits.back() && is_telling_line(pattern[i]) ? 1 : 0;
       wrong += fits.back() ? 0 : 1;
     }
@@ -809,6 +811,7 @@ class HunkMender::Work {
         return std::nullopt;
       }
     }
+    if (is_of_other_block(index_, hunk, partner)) return std::nullopt;
     return with_lines_of_file(hunk, partner);
   }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "staging/placing/anchors.h"
 #include "staging/placing/doubtful_place.h"
 #include "staging/placing/explain.h"
 #include "staging/placing/file_index.h"
@@ -368,6 +369,11 @@ class HunkPlacer {
       if (!has_room() && !options_.is_strict(kSharedContext)) settle_with_shared_context();
     }
     for (size_t i = 0; i < searches_.size(); ++i) {
+      Search& search = searches_[i];
+      const bool is_one_of_several = search.is_decided && search.places.starts.size() > 1 &&
+                                     search.places.drops.contains(search.start);
+      if (is_one_of_several) search.search.weigh_fuzz(search.places, search.start);
+      if (is_chosen(i)) search.places.is_doubtful = false;
       doubt_unexplained(i);
       doubt_rival_of_stated(i);
       doubt_near_duplicate(i);
@@ -533,10 +539,12 @@ class HunkPlacer {
     const bool is_number_sure = hunk(i).counts_agree;
     const auto is_rival = [&](int64_t place) {
       if (has_place(i, place)) return true;
-      return is_number_sure &&
-             (resembles(hunk(i), place) || has_lines_near(hunk(i), place, search.start));
+      return is_number_sure && (resembles(index_.lines(), hunk(i), place) ||
+                                has_lines_near(index_.lines(), hunk(i), place, search.start));
     };
-    if (search.places.rival || is_rival(expected) || is_rival(stated)) {
+    if (search.places.rival || is_rival(expected) || is_rival(stated) ||
+        is_changed_near(index_, hunk(i), stated, search.start) ||
+        is_below_another_header(index_, hunk(i), search.start)) {
       search.places.is_doubtful = true;
     }
   }
@@ -597,52 +605,6 @@ class HunkPlacer {
     const auto drift = drift_of(i);
     return drift && i > 0 && i + 1 < searches_.size() && drift_of(i - 1) == drift &&
            drift_of(i + 1) == drift;
-  }
-
-  /// True if all removed lines of the hunk, or all of its context, are at `start`.
-  [[nodiscard]] bool resembles(const Hunk& hunk, int64_t start) const {
-    size_t context_telling = 0;
-    size_t removed_telling = 0;
-    bool context_fits = true;
-    bool removed_fits = true;
-    int64_t line = start;
-    const Lines& lines = index_.lines();
-    for (const HunkLine& part : hunk.lines) {
-      if (part.role == LineRole::kAdded) continue;
-      const bool fits =
-          line >= 0 && static_cast<size_t>(line) < lines.size() &&
-          without_terminator(lines[static_cast<size_t>(line)]) == without_terminator(part.text);
-      ++line;
-      const bool is_context = part.role == LineRole::kContext;
-      bool& all_fit = is_context ? context_fits : removed_fits;
-      all_fit = all_fit && fits;
-      if (is_telling_line(part.text)) ++(is_context ? context_telling : removed_telling);
-    }
-    return (context_fits && context_telling >= 2) || (removed_fits && removed_telling >= 1);
-  }
-
-  /// True if the file has all telling old lines of the hunk, in order, near `start` and apart from
-  /// the place at `found`. Other lines may have been inserted between them.
-  [[nodiscard]] bool has_lines_near(const Hunk& hunk, int64_t start, int64_t found) const {
-    constexpr int64_t kInserted = 3;
-    const std::vector<std::string_view> pattern = pre_image(hunk);
-    const auto count = static_cast<int64_t>(pattern.size());
-    const auto size = static_cast<int64_t>(index_.lines().size());
-    const int64_t end = std::min(start + count + kInserted, size);
-    int64_t at = std::max<int64_t>(start - kInserted, 0);
-    size_t telling = 0;
-    for (const std::string_view line : pattern) {
-      if (!is_telling_line(line)) continue;
-      const auto is_it = [&](int64_t there) {
-        return (there < found || there >= found + count) &&
-               without_terminator(index_.lines()[static_cast<size_t>(there)]) ==
-                   without_terminator(line);
-      };
-      while (at < end && !is_it(at)) ++at;
-      if (at++ >= end) return false;
-      ++telling;
-    }
-    return telling >= 2;
   }
 
   [[nodiscard]] bool is_chosen(size_t i) const {

@@ -666,9 +666,7 @@ class TextPlacer {
         for (size_t k = old_at; k < old_dots[i]; ++k) {
           above.push_back({LineRole::kContext, before[k]});
         }
-        if (begin > 0 && !has_own_place(out.hunks.back().lines)) {
-          out.hunks.back().anchors = enclosing_lines(above, begin);
-        }
+        if (begin > 0) out.hunks.back().anchors = anchors_of_part(above, begin, above.size());
       } else if (new_dots[i] > new_at) {
         return false;  // new lines without an old line next to them
       }

@@ -285,7 +285,7 @@ TEST(WrongPlace, NoRepairedPatchIsPlacedWrongly) {
                     << placed.splices.apply(content);
     }
     EXPECT_EQ(wrong, 0U);
-    EXPECT_GT(mended, 20U);
+    EXPECT_GE(mended, 15U);
     std::printf("  %zu mended, %zu wrong\n", mended, wrong);
   }
 }

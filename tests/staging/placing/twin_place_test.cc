@@ -1,0 +1,116 @@
+// The edit means a place that was changed meanwhile, and the file has a twin of it. The edit is
+// refused: its name, its number or its order say that the twin is not meant.
+#include <gtest/gtest.h>
+
+#include "staging/formats/read_edits.h"
+#include "staging/placing/place.h"
+
+namespace galley {
+namespace {
+
+struct TwinCase {
+  const char* name;
+  const char* file;
+  const char* edit;
+};
+
+void PrintTo(const TwinCase& one, std::ostream* out) { *out << one.name; }
+
+const TwinCase kTwins[] = {
+    {"order_excludes_a_place",
+     "def a():\n    open()\n    n = 1\n    close_a()\n\n\ndef b():\n    open()\n    n = 5\n"
+     "    close_b()\n\n\ndef c():\n    open()\n    n = 1\n    close_c()\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n def a():\n-    open()\n+    open(1)\n     n = 1\n"
+     "@@\n     open()\n-    n = 1\n+    n = 2\n     close_b()\n*** End Patch\n"},
+    {"order_excludes_a_place_with_numbers",
+     "web:\n  restart: always\napi:\n  restart: on-failure\nadmin:\n  restart: always\n",
+     "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n web:\n-  restart: always\n+  restart: never\n"
+     "@@ -3,2 +3,2 @@\n api:\n-  restart: always\n+  restart: never\n"},
+    {"dots_below_another_head",
+     "def load():\n    open()\n\n\ndef save():\n    submit()\n    return data\n",
+     "f\n<<<<<<< SEARCH\ndef load():\n    ...\n    submit()\n    return data\n=======\n"
+     "def load():\n    ...\n    submit()\n    return data or 0\n>>>>>>> REPLACE\n"},
+    {"dots_below_a_head_that_is_not_there", "def load():\n    a()\n    b()\n    return 1\n",
+     "--- a/f\n+++ b/f\n@@\n def save():\n...\n     b()\n-    return 1\n+    return 2\n"},
+    {"dots_in_another_section", "[main]\nhost = a\n\n[test]\nhost = b\ntimeout = 30\n",
+     "f\n<<<<<<< SEARCH\n[main]\n...\ntimeout = 30\n=======\n[main]\n...\ntimeout = 60\n"
+     ">>>>>>> REPLACE\n"},
+    {"anchor_of_another_section", "[main]\nhost = a\n\n[test]\nhost = b\ntimeout = 30\n",
+     "*** Begin Patch\n*** Update File: f\n@@ [main]\n-timeout = 30\n+timeout = 60\n"
+     "*** End Patch\n"},
+    {"done_at_the_number",
+     "def a():\n    n = new()\n    use(n)\n\n\ndef b():\n    n = old()\n    use(n)\n",
+     "--- a/f\n+++ b/f\n@@ -2,2 +2,2 @@ def a():\n-    n = old()\n+    n = new()\n     use(n)\n"},
+    {"done_next_to_the_number",
+     "import x\n\ndef a():\n    n = new()\n    use(n)\n\n\ndef b():\n    n = old()\n    use(n)\n",
+     "--- a/f\n+++ b/f\n@@ -3,2 +3,2 @@\n-    n = old()\n+    n = new()\n     use(n)\n"},
+    {"changed_at_the_number",
+     "it(\"a\", () => {\n  fill(\"ann\");\n  fill(\"secret\");\n  submit();\n"
+     "  check(\"Welcome back\");\n});\n\nit(\"b\", () => {\n  fill(\"ann\");\n  fill(\"secret\");\n"
+     "  submit();\n  check(\"Welcome\");\n});\n",
+     "--- a/f\n+++ b/f\n@@ -3,4 +3,4 @@\n   fill(\"ann\");\n-  fill(\"secret\");\n"
+     "+  fill(\"hunter2\");\n   submit();\n   check(\"Welcome\");\n"},
+    {"inserted_already",
+     "function left(n) {\n  n.count += 1;\n  n.dirty = true;\n}\n\nfunction right(n) {\n"
+     "  n.count += 1;\n}\n",
+     "--- a/f\n+++ b/f\n@@ -2,1 +2,2 @@ function left(n) {\n   n.count += 1;\n+  n.dirty = "
+     "true;\n"},
+    {"header_of_another_block",
+     "def load(path):\n    check(path)\n    a = 1\n\n\ndef save(path):\n    open(path)\n"
+     "    return 1\n",
+     "--- a/f\n+++ b/f\n@@ -70,2 +70,2 @@ def load(path):\n     open(path)\n-    return 1\n"
+     "+    return 2\n"},
+    {"header_between_two_signs",
+     "def load(path):\n    check(path)\n\n\ndef save(path):\n    open(path)\n    return 1\n",
+     "--- a/f\n+++ b/f\n@@ def load(path): @@\n     open(path)\n-    return 1\n+    return 2\n"},
+    {"block_of_another_name", ".badge {\n  margin: 0;\n  color: red;\n  border: 1px;\n}\n",
+     "--- a/f\n+++ b/f\n@@\n .button {\n   margin: 0;\n-  color: red;\n+  color: blue;\n"
+     "   border: 1px;\n }\n"},
+    {"section_of_another_name", "[replica]\nhost = db2\ntimeout = 30\npool = 5\nname = x\n",
+     "--- a/f\n+++ b/f\n@@\n [main]\n host = db2\n-timeout = 30\n+timeout = 60\n pool = 5\n"
+     " name = x\n"},
+    {"mirrored_context",
+     "function insertLeft(node, x) {\n  const n = make(x);\n  n.parent = node;\n  node.left = n;\n"
+     "  update(node);\n  return n;\n}\n",
+     "--- a/f\n+++ b/f\n@@\n   const n = make(x);\n   n.parent = node;\n   node.right = n;\n"
+     "-  update(node);\n+  updateAll(node);\n   return n;\n"},
+    {"quotes_of_another_kind", "{\n  \"name\": \"x\",\n  \"size\": 1\n}\n",
+     "--- a/f\n+++ b/f\n@@\n   \xe2\x80\x9cname\xe2\x80\x9d: \xe2\x80\x9cx\xe2\x80\x9d,\n"
+     "+  \xe2\x80\x9ctrim\xe2\x80\x9d: true,\n   \xe2\x80\x9csize\xe2\x80\x9d: 1\n"},
+};
+
+Result<EditSet> read(const std::string& text) {
+  if (text.starts_with("***")) return read_apply_patch(text, {});
+  return text.starts_with("---") ? read_unified(text, {}) : read_search_replace(text, {});
+}
+
+class TwinPlace : public testing::TestWithParam<TwinCase> {};
+INSTANTIATE_TEST_SUITE_P(Of, TwinPlace, testing::ValuesIn(kTwins),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST_P(TwinPlace, IsNotChanged) {
+  const auto set = read(GetParam().edit);
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  ASSERT_EQ(set->files.size(), 1U);
+  const PlacedEdits placed = place_edits(GetParam().file, set->files.front(), {});
+  ASSERT_FALSE(placed.failures.empty()) << placed.splices.apply(GetParam().file);
+  for (const EditFailure& failure : placed.failures) {
+    EXPECT_EQ(failure.rebased, "") << "a correction for the twin";
+  }
+}
+
+TEST(AlreadyApplied, IsNotProvedByATwin) {
+  const std::string file =
+      "def load():\n    open(1)\n    limit = 5\n    run()\n\n\ndef save():\n    open(1)\n"
+      "    limit = 9\n    run()\n";
+  const auto set = read(
+      "--- a/f\n+++ b/f\n@@ -2,3 +2,3 @@ def load():\n     open(1)\n-    limit = 3\n"
+      "+    limit = 9\n     run()\n");
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  const PlacedEdits placed = place_edits(file, set->files.front(), {});
+  ASSERT_EQ(placed.failures.size(), 1U);
+  EXPECT_EQ(placed.failures.front().reason, "patch.context_not_found");
+}
+
+}  // namespace
+}  // namespace galley
