@@ -28,6 +28,11 @@ constexpr uint64_t kMaxTurnBytes = 1024;
 constexpr int64_t kSessionLastsNs = 30 * kKeptEditLastsNs;
 
 constexpr std::string_view kLostEnding = ".lost";
+constexpr std::string_view kProcessMagic = "galley process 1";
+
+std::string process_place(const ProcessIdentity& process) {
+  return fmt::format("{}/processes/{}", kSessions, process.pid);
+}
 
 std::string edit_name(std::string_view call) { return ContentId::of(call).hex() + ".j"; }
 std::string lost_name(std::string_view call) {
@@ -152,7 +157,7 @@ Result<AgentSession::MadeEdit> without_others(const Journal& journal, const Dire
 }  // namespace
 
 AgentSession::AgentSession(const StateDirectory& state, std::string_view id)
-    : state_(&state), folder_(std::string(kSessions) + "/" + ContentId::of(id).hex()) {}
+    : state_(&state), id_(id), folder_(std::string(kSessions) + "/" + ContentId::of(id).hex()) {}
 
 RelPath AgentSession::place(const std::string& name) const {
   return state_->own(folder_ + "/" + name);
@@ -176,6 +181,36 @@ Result<void> AgentSession::begin_turn(std::string_view prompt) const {
   return replace_shared_file(state_->root(), file.str(),
                              fmt::format("{}\n{}\n{}\n", kTurnMagic, turn().number + 1,
                                          first_words(prompt, kMaxPromptBytes)));
+}
+
+Result<void> AgentSession::note_process(const ProcessIdentity& process) const {
+  const RelPath file = state_->own(process_place(process));
+  const std::string text = fmt::format("{}\n{}\n{}\n", kProcessMagic, process.start, id_);
+  const auto known = read_own_file(state_->root(), file, kMaxTurnBytes);
+  if (known && *known == text) return {};
+  GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
+  return replace_shared_file(state_->root(), file.str(), text);
+}
+
+std::string AgentSession::of_processes(const StateDirectory& state,
+                                       const std::vector<ProcessIdentity>& processes) {
+  for (const ProcessIdentity& process : processes) {
+    const auto text = read_own_file(state.root(), state.own(process_place(process)), kMaxTurnBytes);
+    if (!text || !*text) continue;
+    const std::string head = fmt::format("{}\n{}\n", kProcessMagic, process.start);
+    if (!(*text)->starts_with(head)) continue;  // another process had this number
+    std::string id = (*text)->substr(head.size(), (*text)->find('\n', head.size()) - head.size());
+    if (is_session_id(id)) return id;
+  }
+  return {};
+}
+
+Result<void> check_session_id(std::string_view id) {
+  if (id.empty() || is_session_id(id)) return {};
+  return fail(ErrorKind::kUsage, "session.bad_id",
+              fmt::format("the id of a session has at most {} printable ASCII characters and no "
+                          "spaces: name another one with --session",
+                          kMaxSessionBytes));
 }
 
 Result<void> AgentSession::keep_edit(std::string_view call, const Proposal& proposal,

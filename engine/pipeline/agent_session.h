@@ -6,11 +6,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <galley/path.h>
 #include "base/clock.h"
 #include "base/result.h"
 #include "engine/commit/state_directory.h"
+#include "engine/stages/run_folder.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/change_set.h"
 
@@ -25,6 +27,9 @@ class Workspace;
 ///     <hash>.j      the paths of one edit before it and as judged: a journal that is never
 ///                   published; empty for an edit that could not be kept
 ///     <hash>.lost   empty: this edit was made and is not on record
+///
+/// and `.galley/sessions/<workspace id>/processes/<pid>`: lines with `galley process 1`, the start
+/// time of an agent's process, the id of the session that it worked in last.
 ///
 /// A lost or damaged file costs only what it says: the turn or the edit is not known.
 /// Ownership: borrows the state. Threads: any; each call of an agent has files of its own.
@@ -62,6 +67,13 @@ class AgentSession {
   [[nodiscard]] Result<std::optional<MadeEdit>> made_edit(std::string_view call,
                                                           const Directory& workspace,
                                                           const Clock& clock) const;
+  /// Notes that the process of an agent works in this session. Its `galley mcp` asks for it.
+  [[nodiscard]] Result<void> note_process(const ProcessIdentity& process) const;
+  /// The session that one of these processes noted last; empty if none is known. The first process
+  /// that noted one counts.
+  [[nodiscard]] static std::string of_processes(const StateDirectory& state,
+                                                const std::vector<ProcessIdentity>& processes);
+
   /// Removes what is kept of an edit: it is on record, or nothing was changed.
   [[nodiscard]] Result<void> forget_edit(std::string_view call) const;
   /// Notes that an edit was made and is not on record.
@@ -73,6 +85,7 @@ class AgentSession {
   [[nodiscard]] RelPath place(const std::string& name) const;
 
   const StateDirectory* state_;
+  std::string id_;
   std::string folder_;
 };
 
@@ -96,10 +109,14 @@ Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_
 /// The first line of a text with a character other than a blank, at most `max_bytes` long.
 [[nodiscard]] std::string first_words(std::string_view text, size_t max_bytes);
 
-/// The id of the newest open transaction that `agent` began in the session of this workspace
-/// (WorkspaceOptions::session); empty if there is none, or no session.
+/// Errors: kUsage `session.bad_id` for a text that is neither empty nor the id of a session.
+[[nodiscard]] Result<void> check_session_id(std::string_view id);
+
+/// The id of the newest open transaction that `agent` began in this session; empty if there is
+/// none, or if `session` is empty.
 [[nodiscard]] Result<std::string> transaction_of_session(const Workspace& workspace,
-                                                         const std::string& agent);
+                                                         const std::string& agent,
+                                                         const std::string& session);
 /// Whether `agent` has an open transaction: in that session if both are known, else in any. The
 /// caller may hold the writer lock.
 [[nodiscard]] Result<bool> has_own_transaction(const Workspace& workspace,

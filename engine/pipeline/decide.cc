@@ -101,6 +101,10 @@ struct Attempt {
   const CommitRequest& request;
   Recorder& recorder;
   const CommitNumber& on_number;
+
+  [[nodiscard]] const std::string& session() const {
+    return who.session.empty() ? workspace.options.session : who.session;
+  }
 };
 
 AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& attempt) {
@@ -108,7 +112,7 @@ AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& att
   event.kind = kind;
   event.tool = attempt.request.tool;
   event.agent = attempt.who.agent;
-  event.session_id = attempt.workspace.options.session;
+  event.session_id = attempt.session();
   event.owner = attempt.who.owner;
   event.reason = attempt.who.message;
   event.proposal = proposal.id().hex();
@@ -321,7 +325,7 @@ Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval
   CommitMeta meta{
       attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
       attempt.who.owner};
-  meta.session = workspace.options.session;
+  meta.session = attempt.session();
   meta.also_undoes = attempt.request.also_undoes;
   if (!meta.session.empty()) {
     AgentSession::Turn turn = AgentSession(*workspace.persistent.state(), meta.session).turn();
@@ -464,6 +468,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                     request.expected->hex() + "; look at the diff again");
   }
   const Attempt attempt{workspace, who, request, recorder, on_number};
+  GALLEY_TRY(check_session_id(attempt.session()));
   Proposal proposal = asked;
   std::vector<std::string> warnings;
   for (int merges = 0;; ++merges) {

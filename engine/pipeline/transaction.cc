@@ -10,6 +10,7 @@
 #include "engine/calls/sanitizer.h"
 #include "engine/calls/tool_names.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/inner_transaction.h"
@@ -509,9 +510,10 @@ Result<Transaction> Workspace::begin_view(const Proposal& shown,
 Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
   GALLEY_TRY(follow_branch(*state_));
   GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
+  GALLEY_TRY(check_session_id(options.session));
   GALLEY_TRY(state_->persistent.ensure());
   StageHeader about{options.agent, options.message, state_->place.clock().wall_ns()};
-  about.session = state_->options.session;
+  about.session = options.session.empty() ? state_->options.session : options.session;
   GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->persistent.state(), about));
   return Transaction::of_stage(*state_, std::move(stage), options.agent);
 }
@@ -521,6 +523,7 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   GALLEY_TRY(check_agent_is_known(workspace.rules.config, caller));
   const StageHeader& about = stage.about();
   TransactionOptions options{caller, reason.empty() ? about.message : reason, about.has_markers};
+  if (workspace.options.session.empty()) options.session = about.session;
   if (!is_own(about, caller)) options.owner = about.agent;
   options.contributors = about.contributors;
   auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options), stage.id());

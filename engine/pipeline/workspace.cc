@@ -10,6 +10,7 @@
 #include "engine/calls/action.h"
 #include "engine/calls/tool_names.h"
 #include "engine/commit/outcome.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/place.h"
@@ -45,12 +46,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     GALLEY_ASSIGN(user, load_user_settings());
   }
   user.trusts_workspaces |= options.trusts_configuration;
-  if (!options.session.empty() && !is_session_id(options.session)) {
-    return fail(ErrorKind::kUsage, "session.bad_id",
-                fmt::format("the id of a session has at most {} printable ASCII characters and no "
-                            "spaces: name another one with --session",
-                            kMaxSessionBytes));
-  }
+  GALLEY_TRY(check_session_id(options.session));
   FoundRoot found{*start, {}};
   if (options.tree == nullptr) {
     GALLEY_ASSIGN(found, find_root(*start, user.config));

@@ -165,8 +165,9 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
 }
 
 Result<bool> has_own_transaction(const Workspace& workspace, const std::string& agent) {
-  if (!agent.empty() && !WorkspaceAccess::of(workspace).options.session.empty()) {
-    GALLEY_ASSIGN(const std::string id, transaction_of_session(workspace, agent));
+  const std::string& session = WorkspaceAccess::of(workspace).options.session;
+  if (!agent.empty() && !session.empty()) {
+    GALLEY_ASSIGN(const std::string id, transaction_of_session(workspace, agent, session));
     return !id.empty();
   }
   GALLEY_ASSIGN(const auto open, open_stages(WorkspaceAccess::of(workspace), RunChanges::kSkip));
@@ -174,8 +175,8 @@ Result<bool> has_own_transaction(const Workspace& workspace, const std::string& 
                      [&](const StageStatus& stage) { return stage.is_own(agent); });
 }
 
-Result<std::string> transaction_of_session(const Workspace& workspace, const std::string& agent) {
-  const std::string& session = WorkspaceAccess::of(workspace).options.session;
+Result<std::string> transaction_of_session(const Workspace& workspace, const std::string& agent,
+                                           const std::string& session) {
   PersistentState& persistent = persistent_of(workspace);
   if (session.empty()) return std::string();
   GALLEY_TRY(persistent.refresh());

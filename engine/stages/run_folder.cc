@@ -92,20 +92,20 @@ RunNote from_json(const Json& json) {
   return note;
 }
 
-/// The name may contain spaces and brackets. The first field after it is the state, number 3.
-uint64_t start_time_of(std::string_view stat) {
-  constexpr int kFieldsAfterName = 20;
+/// Returns a field of /proc/PID/stat by its number in proc(5). The name, number 2, may contain
+/// spaces and brackets.
+uint64_t stat_field(std::string_view stat, int wanted) {
   const size_t name_end = stat.rfind(") ");
   if (name_end == std::string_view::npos) return 0;
   size_t at = name_end + 2;
-  for (int field = 1; field < kFieldsAfterName; ++field) {
+  for (int field = 3; field < wanted; ++field) {
     at = stat.find(' ', at);
     if (at == std::string_view::npos) return 0;
     ++at;
   }
-  uint64_t start = 0;
-  (void)std::from_chars(stat.data() + at, stat.data() + stat.size(), start);
-  return start;
+  uint64_t value = 0;
+  (void)std::from_chars(stat.data() + at, stat.data() + stat.size(), value);
+  return value;
 }
 
 }  // namespace
@@ -114,12 +114,16 @@ ProcessIdentity ProcessIdentity::own() { return of(getpid()); }
 
 ProcessIdentity ProcessIdentity::of(int64_t pid) {
   constexpr size_t kStatBytes = 4096;
-  ProcessIdentity identity{pid, 0};
+  constexpr int kParentField = 4;
+  constexpr int kStartField = 22;
+  ProcessIdentity identity{pid};
   const auto directory = open_disk_directory("/proc/" + std::to_string(identity.pid));
   if (!directory) return identity;
   const auto file = (*directory)->open_file(chosen_path("stat"));
   const auto text = file ? (*file)->read_at(0, kStatBytes) : Result<std::string>(std::string());
-  if (text) identity.start = start_time_of(*text);
+  if (!text) return identity;
+  identity.start = stat_field(*text, kStartField);
+  identity.parent = static_cast<int64_t>(stat_field(*text, kParentField));
   return identity;
 }
 

@@ -17,8 +17,12 @@ namespace galley {
 struct ProcessIdentity {
   int64_t pid = 0;
   uint64_t start = 0;  ///< field 22 of /proc/PID/stat, in ticks since the boot; 0: not known
+  int64_t parent = 0;  ///< the number of its parent; 0: none, or not known
 
-  friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
+  /// A process whose parent ends gets another one.
+  friend bool operator==(const ProcessIdentity& a, const ProcessIdentity& b) {
+    return a.pid == b.pid && a.start == b.start;
+  }
   [[nodiscard]] static ProcessIdentity own();
   /// Returns the process that has this number now; `start` is 0 if no process has it.
   [[nodiscard]] static ProcessIdentity of(int64_t pid);

@@ -48,7 +48,7 @@ struct TxSummary {
 /// Selects transactions for a list; an empty field does not filter.
 struct HistoryFilter {
   std::vector<RelPath> paths = {};  ///< a changed path is one of these or below one
-  std::string agent = {};
+  std::string agent = {};           ///< it committed, or a person did in its transaction
   std::string session = {};
   std::string tool = {};
   std::string message = {};  ///< part of the message; ASCII case is ignored

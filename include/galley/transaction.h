@@ -40,6 +40,9 @@ struct TransactionOptions {
   std::string message = {};  ///< the reason; stored with the commit
   /// stage_with_markers was called, so the built-in validator `conflict_markers` judges it too.
   bool has_markers = false;
+  /// The agent's session that its commits belong to: at most 128 printable ASCII characters. Empty:
+  /// that of the workspace (WorkspaceOptions::session), or else that of the stored transaction.
+  std::string session = {};
   /// The agent that began the transaction, if it is not `agent`.
   std::optional<std::string> owner = std::nullopt;
   /// Other agents that staged changes in it. A change that is denied to one of them is not
