@@ -205,7 +205,8 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
 }
 
 bool matches(const HistoryFilter& filter, const TxSummary& summary) {
-  if (!filter.agent.empty() && summary.agent != filter.agent) return false;
+  const bool is_of_agent = summary.agent == filter.agent || summary.owner == filter.agent;
+  if (!filter.agent.empty() && !is_of_agent) return false;
   if (!filter.session.empty() && summary.session != filter.session) return false;
   if (!filter.tool.empty() && summary.tool != filter.tool) return false;
   if (!contains_ignoring_case(summary.message, filter.message)) return false;

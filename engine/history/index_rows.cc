@@ -123,7 +123,7 @@ Conditions conditions_of(const HistoryFilter& filter) {
     add(condition);
     where.texts.push_back(text);
   };
-  add_text("agent = ?", filter.agent);
+  add_text("? IN (agent, owner)", filter.agent);
   add_text("session <> '' AND session = ?", filter.session);
   add_text("tool = ?", filter.tool);
   add_text("instr(lower(message), lower(?)) > 0", filter.message);

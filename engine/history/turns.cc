@@ -25,7 +25,7 @@ bool is_same_turn(const TxSummary& a, const TxSummary& b) {
 void add_older(const TxSummary& one, TurnSummary& turn) {
   turn.id = one.id;
   turn.time_ns = one.time_ns;
-  turn.agent = one.agent;
+  turn.agent = one.agent.empty() ? one.owner.value_or("") : one.agent;
   turn.session = one.session;
   turn.title = one.prompt.empty() ? one.message : one.prompt;
   turn.transactions.push_back(one);

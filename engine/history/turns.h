@@ -17,9 +17,9 @@ namespace galley {
 /// transaction.
 struct TurnSummary {
   TxId id;
-  std::optional<TxId> last;  ///< of a range of turns: the number of the last one
-  int64_t time_ns = 0;       ///< of its first transaction
-  std::string agent;
+  std::optional<TxId> last;             ///< of a range of turns: the number of the last one
+  int64_t time_ns = 0;                  ///< of its first transaction
+  std::string agent;                    ///< or the one in whose transaction a person committed
   std::string session;                  ///< may be empty
   std::string title;                    ///< the beginning of its prompt, or the commit's reason
   std::vector<TxSummary> transactions;  ///< newest first, without undos of others of them
