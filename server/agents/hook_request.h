@@ -32,6 +32,7 @@ enum class HookEvent : uint8_t {
   kAfter,   ///< it called a tool
   kPrompt,  ///< its person sent a prompt
   kEnd,     ///< it finished its answer
+  kOther,   ///< something that Galley need not know
 };
 
 /// A request or report of an agent to its hook.

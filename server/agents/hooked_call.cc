@@ -23,6 +23,14 @@ bool is_among(std::string_view name, const std::array<std::string_view, N>& name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Returns the prefix of Galley's own server that a tool's name has; empty if it has none.
+std::string_view own_prefix(std::string_view tool) {
+  const auto found =
+      std::find_if(kOwnPrefixes.begin(), kOwnPrefixes.end(),
+                   [tool](std::string_view prefix) { return tool.starts_with(prefix); });
+  return found == kOwnPrefixes.end() ? std::string_view() : *found;
+}
+
 bool is_passed(std::string_view tool, const std::vector<std::string>& passed) {
   return std::any_of(passed.begin(), passed.end(), [tool](std::string_view name) {
     if (!name.ends_with('*')) return tool == name;
@@ -172,8 +180,7 @@ Result<HookAction> hook_action_of(const HookRequest& request, const StagedProgra
                                   const HookSettings& settings, const IsOffered& is_offered) {
   const std::string& tool = request.tool;
   // Check this first: some have names like tools of the file server, and their effects are staged.
-  for (const std::string_view prefix : kOwnPrefixes) {
-    if (!tool.starts_with(prefix)) continue;
+  if (const std::string_view prefix = own_prefix(tool); !prefix.empty()) {
     GALLEY_ASSIGN(const bool is_own, is_offered(std::string_view(tool).substr(prefix.size())));
     if (is_own) return HookAction(HookedCall::Pass{});
   }
@@ -199,6 +206,8 @@ Result<HookAction> hook_action_of(const HookRequest& request, const StagedProgra
                    printable_line(tool) + judged,
                "", 0};
 }
+
+bool is_own_tool(const HookRequest& request) { return !own_prefix(request.tool).empty(); }
 
 std::string foreign_capability(const HookRequest& request) {
   constexpr std::string_view kPrefix = "mcp__";

@@ -65,6 +65,9 @@ struct HookSettings {
                                                             const HookSettings& settings,
                                                             const IsOffered& is_offered);
 
+/// Whether the call has the name of a tool of Galley's own server.
+[[nodiscard]] bool is_own_tool(const HookRequest& request);
+
 /// The capability that lets a tool of another MCP server pass: `mcp:github/create_issue` for
 /// `mcp__github__create_issue`. Empty if the name may mean another server or tool.
 [[nodiscard]] std::string foreign_capability(const HookRequest& request);
