@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/printable.h"
+#include "cli/agent_processes.h"
 #include "cli/commands.h"
 #include "engine/commit/outcome.h"
 #include "engine/pipeline/agent_session.h"
@@ -187,11 +188,11 @@ void keep_edit(Session& session, Workspace& workspace, const HookRequest& reques
 
 /// With `hook.mode = "stage"` the agent's own tools do not see what its commands staged. Two
 /// versions of one file could not both be committed.
-Result<std::string> objection_to_staged_path(const Session& session, Workspace& workspace,
-                                             const Proposal& edit) {
+Result<std::string> objection_to_staged_path(const Session& session, const HookRequest& request,
+                                             Workspace& workspace, const Proposal& edit) {
   if (rules_of(workspace).config.hook.mode != HookMode::kStage) return std::string();
   const std::string& agent = session.arguments().global.agent;
-  GALLEY_ASSIGN(const std::string id, transaction_of_session(workspace, agent));
+  GALLEY_ASSIGN(const std::string id, transaction_of_session(workspace, agent, request.session));
   if (id.empty()) return std::string();
   GALLEY_ASSIGN(const Transaction staged, workspace.resume(id, agent));
   const Overlay::Entries& entries = overlay_of(staged).entries();
@@ -230,7 +231,7 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   }
   if (const std::string guess = guessed_file(*result.result().data); !guess.empty()) return guess;
   GALLEY_ASSIGN(std::string objection,
-                objection_to_staged_path(session, *workspace, transaction.proposal()));
+                objection_to_staged_path(session, request, *workspace, transaction.proposal()));
   if (!objection.empty()) return objection;
   GALLEY_ASSIGN(objection, verdict_on_edit(session, *workspace, transaction, late));
   if (objection.empty()) {
@@ -300,13 +301,24 @@ Result<std::string> record_edit(Session& session, const HookRequest& request) {
   return words;
 }
 
+/// Tells the agent's `galley mcp`, which is below the same process, in which session it works.
+Result<void> note_agent(Session& session, const HookRequest& request) {
+  const auto agent = request.session.empty() ? std::nullopt : calling_agent();
+  if (!agent) return {};
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  PersistentState& persistent = persistent_of(*workspace);
+  GALLEY_TRY(persistent.ensure());
+  return AgentSession(*persistent.state(), request.session).note_process(*agent);
+}
+
 /// Begins a turn of the agent's session. Without a session there is nothing that could be grouped.
 Result<void> begin_turn(Session& session, const HookRequest& request) {
   if (request.session.empty()) return {};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   PersistentState& persistent = persistent_of(*workspace);
   GALLEY_TRY(persistent.ensure());
-  return AgentSession(*persistent.state(), request.session).begin_turn(request.prompt);
+  GALLEY_TRY(AgentSession(*persistent.state(), request.session).begin_turn(request.prompt));
+  return note_agent(session, request);
 }
 
 /// Takes a report of a call that the agent has made. It cannot be denied any more, so a failure is
@@ -383,7 +395,11 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
       request, staged, {session.arguments().agents.allow, session.arguments().agents.file_servers},
       [&](std::string_view name) { return is_offered(session, name); });
   if (!action) return answer_to_foreign(session, request, action.error());
-  if (std::holds_alternative<HookedCall::Pass>(*action)) return hook_allows(request.protocol);
+  if (std::holds_alternative<HookedCall::Pass>(*action)) {
+    const auto noted = is_own_tool(request) ? note_agent(session, request) : Result<void>();
+    if (!noted) session.terminal().print_error(printable(noted.error().message));
+    return hook_allows(request.protocol);
+  }
   if (const auto* command = std::get_if<HookedCall::Command>(&*action)) {
     GALLEY_ASSIGN(const Workspace* workspace, session.open());
     GALLEY_ASSIGN(const std::string start, start_of(request, command->directory));
@@ -413,6 +429,8 @@ int judge_request(Session& session, HookTimer& timer) {
   const auto text = read_request();
   const auto request = text ? read_hook_request(*text) : fail(text.error());
   if (!request) return deny(session, "the call is denied: " + request.error().message);
+  // Several agents have events of these names. None of them is answered.
+  if (request->event == HookEvent::kOther) return kExitDone;
   const std::string& agent = session.arguments().global.agent;
   if (!is_of(agent, request->protocol)) {
     return deny(session, "the call is denied: this is not a request of '" + agent + "'");

@@ -18,10 +18,13 @@
 #include "base/encoding.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "cli/agent_processes.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/tool_calls.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/stored_tools.h"
+#include "engine/pipeline/workspace_state.h"
 #include "server/mcp/http_door.h"
 #include "server/mcp/server.h"
 #include "server/session/workspace_features.h"
@@ -82,11 +85,19 @@ std::string new_session_id() {
 }
 
 Result<int> serve_pipe(Session& session) {
-  if (session.arguments().global.session.empty()) session.set_session_id(new_session_id());
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const SecretProvider secrets, secrets_of_command(session));
   GALLEY_ASSIGN(SessionOptions options, session_options(session, *workspace, secrets));
-  options.joins_session = !session.arguments().global.session.empty();
+  options.session = [workspace, named = session.arguments().global.session, own = new_session_id(),
+                     above = processes_above()] {
+    if (!named.empty()) return OpenTransactions::AgentSessionName{named, true};
+    // The agent's hook may have made the state meanwhile. Without it nothing is noted.
+    PersistentState& persistent = persistent_of(*workspace);
+    const bool has_state = persistent.refresh() && persistent.state() != nullptr;
+    std::string noted = has_state ? AgentSession::of_processes(*persistent.state(), above) : "";
+    if (noted.empty()) return OpenTransactions::AgentSessionName{own};
+    return OpenTransactions::AgentSessionName{std::move(noted), true};
+  };
   WorkspaceFeatures features(*workspace, std::move(options));
   const SystemClock clock;
   std::atomic<bool> is_gone = false;

@@ -150,7 +150,7 @@ Result<Transaction> Session::resume(const std::string& wanted) {
   if (!wanted.empty() || hooked_session().empty()) return resume(*workspace, wanted);
   for (int look = 1;; ++look) {
     GALLEY_ASSIGN(const std::string id,
-                  transaction_of_session(*workspace, arguments_->global.agent));
+                  transaction_of_session(*workspace, arguments_->global.agent, hooked_session()));
     auto resumed = resume(*workspace, id);
     const bool has_ended = !id.empty() && !resumed && is_stage_gone(resumed.error());
     if (!has_ended || look == kStageLooks) return resumed;

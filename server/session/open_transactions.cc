@@ -24,15 +24,35 @@ OpenTransactions::~OpenTransactions() {
   closer_.join();
 }
 
+void OpenTransactions::work_in(const AgentSessionName& session) {
+  const std::lock_guard lock(mutex_);
+  if (session.id == session_.id || which_ == Own::kNone) return;
+  // What another session began is not this one's. Before the first one is known, the agent itself
+  // began it.
+  if (session_.is_shared) own_.clear();
+  session_ = session;
+  if (session.is_shared) which_ = Own::kOfSession;
+}
+
+TransactionOptions OpenTransactions::who() const {
+  const std::lock_guard lock(mutex_);
+  TransactionOptions who;
+  who.agent = agent_;
+  who.session = session_.id;
+  return who;
+}
+
 std::string OpenTransactions::own() {
+  std::string session;
   {
     const std::lock_guard lock(mutex_);
     if (!own_.empty() || which_ != Own::kOfSession) return own_;
+    session = session_.id;
   }
   // An error comes again when a transaction is begun.
-  const auto found = transaction_of_session(*workspace_, agent_);
+  const auto found = transaction_of_session(*workspace_, agent_, session);
   const std::lock_guard lock(mutex_);
-  if (own_.empty() && found) own_ = *found;
+  if (own_.empty() && found && session == session_.id) own_ = *found;
   return own_;
 }
 
@@ -60,9 +80,14 @@ void OpenTransactions::forget(const std::string& id) {
   if (own_ == id) own_.clear();
 }
 
+bool OpenTransactions::joins() const {
+  const std::lock_guard lock(mutex_);
+  return which_ == Own::kOfSession;
+}
+
 /// A command of the same session may begin one at this moment, so both look again under the lock.
 Result<std::string> OpenTransactions::begin_own() {
-  if (which_ != Own::kOfSession) return begin({});
+  if (!joins()) return begin({});
   PersistentState& persistent = persistent_of(*workspace_);
   GALLEY_TRY(persistent.ensure());
   GALLEY_ASSIGN(const WriterLock lock, persistent.lock());
@@ -71,8 +96,7 @@ Result<std::string> OpenTransactions::begin_own() {
 }
 
 Result<std::string> OpenTransactions::begin(const std::string& message) {
-  TransactionOptions options;
-  options.agent = agent_;
+  TransactionOptions options = who();
   options.message = message;
   GALLEY_ASSIGN(Transaction begun, workspace_->begin_stored(options));
   std::string id = begun.id();

@@ -34,10 +34,19 @@ class OpenTransactions {
   /// The transaction of a call that names none.
   enum class Own : uint8_t {
     kOne,        ///< the connection's: the first such call begins it
-    kOfSession,  ///< the newest one of the agent's session, which others may have begun
+    kOfSession,  ///< the newest one of the session, which others may have begun
     kNone,       ///< each such call begins another one
   };
   OpenTransactions(Workspace& workspace, std::string agent, Own own = Own::kOne);
+
+  /// The session of the calls from now on. Empty: that of the workspace.
+  struct AgentSessionName {
+    std::string id = {};
+    bool is_shared = false;  ///< with the agent's hook and commands: kOfSession
+  };
+  void work_in(const AgentSessionName& session);
+  /// The agent and the session of what is begun and committed now.
+  [[nodiscard]] TransactionOptions who() const;
   ~OpenTransactions();
   OpenTransactions(const OpenTransactions&) = delete;
   OpenTransactions& operator=(const OpenTransactions&) = delete;
@@ -65,6 +74,7 @@ class OpenTransactions {
   Result<std::string> named(const std::string& beginning) const;
   Result<Lease> resume(const std::string& id);
   Result<std::string> begin_own();
+  [[nodiscard]] bool joins() const;
   void forget(const std::string& id);
   void close_idle_ones();
 
@@ -74,6 +84,7 @@ class OpenTransactions {
   mutable std::mutex mutex_;  ///< guards all of the following
   std::map<std::string, std::shared_ptr<Slot>> slots_;
   std::string own_;
+  AgentSessionName session_;
   bool is_over_ = false;
   std::condition_variable wake_;
   std::mutex begin_mutex_;  ///< ensures that only one own transaction is begun

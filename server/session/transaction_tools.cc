@@ -495,8 +495,7 @@ std::string TransactionTools::newest_own_commit() {
 }
 
 Result<ordered_json> TransactionTools::undo(const json& arguments) {
-  TransactionOptions who;
-  who.agent = agent_;
+  const TransactionOptions who = open_->who();
   const std::string named = text_member(arguments, "id");
   if (is_shared_ && named.empty()) {
     return fail(ErrorKind::kUsage, "history.nothing_to_undo",

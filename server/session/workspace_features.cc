@@ -137,9 +137,7 @@ WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions option
     : workspace_(&workspace),
       options_(std::move(options)),
       open_(workspace, options_.agent,
-            options_.is_shared       ? OpenTransactions::Own::kNone
-            : options_.joins_session ? OpenTransactions::Own::kOfSession
-                                     : OpenTransactions::Own::kOne),
+            options_.is_shared ? OpenTransactions::Own::kNone : OpenTransactions::Own::kOne),
       transaction_tools_(workspace, open_, options_.agent, options_.is_shared),
       stored_tools_(workspace) {
   // A call that is committed at once begins its transaction, so nothing was read in it before.
@@ -250,6 +248,7 @@ std::vector<ordered_json> WorkspaceFeatures::tools() {
 
 McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& arguments,
                                        McpRequest& request) {
+  if (options_.session) open_.work_in(options_.session());
   const std::string own = open_.own();
   const std::string tx = text_member(arguments, "tx");
   const bool commits = name == "galley_commit";
@@ -372,9 +371,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   // Reading does not begin a transaction.
   const bool only_reads = info.annotations.read_only;
   if (only_reads && tx.empty() && open_.own().empty()) {
-    TransactionOptions options;
-    options.agent = options_.agent;
-    auto view = workspace_->begin(options);
+    auto view = workspace_->begin(open_.who());
     if (!view) return failed_result(view.error());
     return tool_call_result(call_in(*view, info, std::move(arguments), request), {});
   }
@@ -410,9 +407,7 @@ ToolResult WorkspaceFeatures::call_in(Transaction& transaction, const ToolInfo& 
 
 ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json arguments,
                                                 McpRequest& request) {
-  TransactionOptions options;
-  options.agent = options_.agent;
-  auto transaction = workspace_->begin(options);
+  auto transaction = workspace_->begin(open_.who());
   if (!transaction) return failed_result(transaction.error());
   ToolResult called = call_in(*transaction, info, std::move(arguments), request);
   std::vector<CutOutput> cut = cut_outputs(called);

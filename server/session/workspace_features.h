@@ -2,6 +2,7 @@
 
 #include <galley/workspace.h>
 
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -32,8 +33,8 @@ struct SessionOptions {
   /// Clients that are not told apart share the connection (stateless requests over HTTP). A call
   /// that changes something without a `tx` begins a transaction, and all further calls name it.
   bool is_shared = false;
-  /// The person named the session, so its hook and its commands may share the transaction.
-  bool joins_session = false;
+  /// Returns the session of the next call. The workspace has none of its own then.
+  std::function<OpenTransactions::AgentSessionName()> session = {};
   SecretProvider secrets = {};
 };
 

@@ -248,9 +248,7 @@ std::vector<std::string> WorkspaceFeatures::paths_below(const std::string& typed
     list(**transaction);
     return out;
   }
-  TransactionOptions options;
-  options.agent = options_.agent;
-  if (auto view = workspace_->begin(options)) list(*view);
+  if (auto view = workspace_->begin(open_.who())) list(*view);
   return out;
 }
 
