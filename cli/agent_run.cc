@@ -260,6 +260,12 @@ Result<Arguments> arguments_of_run(Session& session) {
   }
   arguments.words.insert(arguments.words.begin() + 1, agent->options.begin(), agent->options.end());
   if (arguments.global.agent.empty()) arguments.global.agent = std::string(agent->name);
+  // Its commits can be taken back together. An editor has sessions of its own.
+  const bool is_session = arguments.command == "run" && arguments.run.resume.empty();
+  if (is_session && arguments.global.session.empty()) {
+    constexpr size_t kSessionDigits = 12;
+    arguments.global.session = "run-" + random_hex(kSessionDigits);
+  }
   return arguments;
 }
 

@@ -222,6 +222,19 @@ class AtTheEnd(AgentCase):
         log = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"][0]
         self.assertEqual((log["agent"], log["owner"]), ("", "codex"))
 
+    def test_its_commits_are_of_one_session(self):
+        self.allow()
+        (self.work / "mine").write_text("of a person\n")
+        self.galley("run", "--commit", "codex", expect=0)
+        log = json.loads(self.galley("--json", "log", "--agent", "codex", expect=0).stdout)["transactions"]
+        [session] = {one["session"] for one in log}
+        self.assertRegex(session, r"^run-[0-9a-f]{12}$")
+        [turn] = json.loads(self.galley("--json", "turns", "--agent", "codex", expect=0).stdout)["turns"]
+        self.assertEqual((turn["agent"], turn["session"]), ("codex", session))
+        self.galley("undo", "--session", session, expect=0)
+        self.assertFalse((self.work / "made.txt").exists())
+        self.assertTrue((self.work / "mine").exists())
+
     def test_so_are_commits_of_git(self):
         self.allow()
         self.git("init", "-q", "-b", "main")
