@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -14,6 +16,8 @@
 namespace galley {
 namespace {
 
+constexpr size_t kShownCommands = 5;  // of a turn; --json has all
+
 std::string turn_state(const TurnSummary& turn) {
   const auto left = turn.in_effect();
   if (left.empty()) return "undone";
@@ -24,11 +28,21 @@ std::string turn_state(const TurnSummary& turn) {
   return has_undone ? "partly undone" : "open";
 }
 
+/// The shell commands of a turn that changed something, in their order.
+std::vector<std::string> commands_of(const TurnSummary& turn) {
+  std::vector<std::string> commands;
+  for (const TxSummary& one : turn.transactions) {
+    if (one.tool == "exec") commands.insert(commands.begin(), one.message);
+  }
+  return commands;
+}
+
 Json turn_json(const TurnSummary& turn) {
-  Json json = {{"id", turn.id.str()},       {"time", rfc3339_utc(turn.time_ns)},
-               {"agent", turn.agent},       {"session", turn.session},
-               {"prompt", turn.title},      {"files", turn.files()},
-               {"state", turn_state(turn)}, {"transactions", Json::array()}};
+  Json json = {{"id", turn.id.str()},          {"time", rfc3339_utc(turn.time_ns)},
+               {"agent", turn.agent},          {"session", turn.session},
+               {"prompt", turn.title},         {"files", turn.files()},
+               {"state", turn_state(turn)},    {"commands", commands_of(turn)},
+               {"transactions", Json::array()}};
   for (const TxSummary& one : turn.transactions) json["transactions"].push_back(one.id.str());
   return json;
 }
@@ -38,8 +52,16 @@ std::string turn_line(const TurnSummary& turn, const ShownTime& when) {
   if (!turn.agent.empty()) text += "  " + printable_line(turn.agent);
   if (!turn.session.empty()) text += "  " + printable_line(turn.session);
   text += fmt::format("  {}  {}", counted(turn.files(), "file"), turn_state(turn));
-  if (!turn.title.empty()) text += "  " + printable_line(turn.title);
-  return text + "\n";
+  const std::vector<std::string> commands = commands_of(turn);
+  const bool is_titled = !turn.title.empty() && (commands.empty() || turn.title != commands.back());
+  if (is_titled) text += "  " + printable_line(turn.title);
+  text += "\n";
+  const size_t shown = std::min(commands.size(), kShownCommands);
+  for (size_t i = 0; i < shown; ++i) text += "      $ " + printable_line(commands[i]) + "\n";
+  if (shown < commands.size()) {
+    text += fmt::format("      and {}\n", counted(commands.size() - shown, "more command"));
+  }
+  return text;
 }
 
 Result<int> turns(Session& session) {

@@ -359,6 +359,12 @@ class StagedCommands(HookCase):
         # The server begins the next one, and the hook goes on in it.
         client.call("Write", file_path="next.txt", content="4\n")
         self.assertEqual(run("s-1", "cat next.txt"), b"4\n")
+        # A server without a session finds that of the hook below the same process.
+        unnamed = McpClient([GALLEY, "--agent", "claude", "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(unnamed.close)
+        self.assertTrue(unnamed.call("Read", file_path="next.txt")["isError"])
+        self.assertEqual(self.answer("claude", "mcp__galley__Read", {"file_path": "next.txt"}, session_id="s-1")[0], "allow")
+        self.assertFalse(unnamed.call("Read", file_path="next.txt")["isError"])
 
     def test_words_of_a_command_stay_words(self):
         _, changed = self.answer("codex", "shell", {"command": ["bash", "-lc", "echo 'x y'"]})
@@ -644,7 +650,47 @@ class OneWorld(HookCase):
             self.assertFalse((self.work / "n").exists())
             self.assertEqual([one["state"] for one in self.turns("--session", agent)], ["undone", "undone"])
         self.assertIn(b"first  words of it", self.galley("turns", expect=0).stdout)
-        self.assertEqual(len(self.galley("turns", "-n", "3", expect=0).stdout.splitlines()), 3)
+        self.assertEqual(len(self.turns("-n", "3")), 3)
+
+    def test_turns_list_the_commands_that_changed_something(self):
+        self.prompt("do it")
+        for number in range(1, 8):
+            self.shell(f"echo {number} > n")
+        self.shell("cat n")
+        arguments = {"file_path": f"{self.work}/n", "old_string": "7", "new_string": "eight"}
+        self.edit("claude", "Edit", arguments, lambda: (self.work / "n").write_text("eight\n"))
+        [turn] = self.turns()
+        self.assertEqual(turn["commands"], [f"echo {number} > n" for number in range(1, 8)])
+        shown = self.galley("turns", expect=0).stdout.decode().splitlines()
+        self.assertTrue(shown[0].endswith("claude  s  1 file  open  do it"), shown)
+        self.assertEqual(shown[1:], [f"      $ echo {number} > n" for number in range(1, 6)] + ["      and 2 more commands"])
+
+    def commit_over(self, client, name):
+        self.assertFalse(client.call("Write", file_path=name, content="own\n")["isError"])
+        self.assertFalse(client.call("galley_commit")["isError"])
+        return self.log()[0]
+
+    def test_a_server_works_in_the_session_of_its_agents_hook(self):
+        client = McpClient([GALLEY, "--agent", "claude", "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        self.assertTrue(self.commit_over(client, "before")["session"].startswith("mcp-"))
+        self.prompt("do it", session="s")
+        self.shell("echo 1 > n")
+        self.assertEqual(self.commit_over(client, "m")["session"], "s")
+        # Another agent has a process of its own.
+        hook = {"HOOK": f"{GALLEY} agent-hook --agent claude", **os.environ, **self.environment}
+        other = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "other", "prompt": "x", "cwd": str(self.work)})
+        subprocess.run(["sh", "-c", "$HOOK; true"], cwd=self.work, env=hook, input=other.encode(), check=True, capture_output=True)
+        self.assertEqual(self.commit_over(client, "k")["session"], "s")
+        [turn] = self.turns("--session", "s")
+        self.assertEqual((turn["prompt"], turn["files"], len(turn["transactions"])), ("do it", 3, 3))
+        client.call("Write", file_path="open", content="own\n")
+        # The same process begins another session. What the first one staged is not in its way.
+        self.prompt("and then", session="t")
+        self.assertEqual(self.commit_over(client, "l")["session"], "t")
+        self.assertFalse((self.work / "open").exists())
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertEqual(sorted(name for name in ("before", "n", "m", "k", "l") if (self.work / name).exists()), ["before", "l"])
 
     def test_without_prompts_a_commit_is_a_turn(self):
         self.shell("echo 1 > n")
@@ -1007,6 +1053,16 @@ class Others(HookCase):
             self.assertIn(b'"deny"', known[1])
             self.assertIn(b"keys", known[1])
 
+    def test_events_that_are_not_calls_stop_no_agent(self):
+        # Claude Code goes on working when a hook of Stop ends with status 2.
+        for agent, events in (("claude", ("SessionStart", "SessionEnd", "Stop", "SubagentStop", "Notification", "PreCompact")),
+                              ("gemini", ("SessionStart", "SessionEnd", "Notification", "PreCompress", "BeforeModel"))):
+            for event in events:
+                with self.subTest(agent, event=event):
+                    said = self.hook(agent, {"hook_event_name": event, "session_id": "s", "cwd": str(self.work)}, expect=0)
+                    self.assertEqual((said.stdout, said.stderr), (b"", b""))
+        self.assertFalse((self.work / ".galley").exists())
+
     def test_a_server_that_a_person_did_not_name_is_not_the_file_server(self):
         request = self.request("claude", "mcp__other__write_file", {"path": "b.txt", "content": "x"})
         for options in ((), ("--file-server", "files")):
@@ -1018,7 +1074,7 @@ class Others(HookCase):
         good = self.request("claude", "Edit", {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"})
         for garbage in (b"", b"null", b"[]", b"{", b"\xff\xfe", b"[" * 100000, b'{"a":' * 100000, b"{} {}",
                         json.dumps({**good, "tool_input": "x"}).encode(), json.dumps({**good, "tool_name": 1}).encode(),
-                        json.dumps({**good, "hook_event_name": "PreCompact"}).encode(),
+                        json.dumps({**good, "hook_event_name": "BeforeToolUse"}).encode(),
                         json.dumps({**good, "session_id": "a b"}).encode(), json.dumps({**good, "session_id": "x" * 129}).encode(),
                         json.dumps({**good, "hook_event_name": None}).encode()):
             with self.subTest(garbage[:40]):
