@@ -109,6 +109,7 @@ struct ExecArguments {
   uint64_t output_bytes = 0;
   uint32_t processes = 0;
   bool keep_on_failure = false;
+  bool drops_on_failure = false;
   bool shares_network = false;
   bool is_deterministic = false;
   bool proposes_ignored = false;

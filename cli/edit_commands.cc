@@ -195,14 +195,13 @@ std::string rejects_of(const EditOutcome& outcome) {
   return text;
 }
 
-/// Returns the exit status of a command whose changes were dropped, since it failed.
-std::optional<int> dropped_status(const ToolResult& result) {
+/// Returns the exit status of a command that failed.
+std::optional<int> failed_status(const ToolResult& result) {
   if (!result.ok || result.data == nullptr || !result.data->is_object()) return std::nullopt;
   const auto status = result.data->find("exitCode");
-  const auto staged = result.data->find("staged");
   const bool is_command = status != result.data->end() && status->is_number_integer() &&
-                          staged != result.data->end() && staged->is_boolean();
-  if (!is_command || *status == 0 || *staged == true) return std::nullopt;
+                          result.data->contains("staged");
+  if (!is_command || *status == 0) return std::nullopt;
   return status->get<int>();
 }
 
@@ -251,7 +250,7 @@ Staged staged_calls(const std::vector<ToolCall>& calls, std::vector<ToolResult> 
     if (!staged.fits) continue;
     if (!result.ok) {
       fails(i, result.error->reason, result.error->message);
-    } else if (const auto status = dropped_status(result)) {
+    } else if (const auto status = failed_status(result)) {
       fails(i, "calls.command_failed",
             fmt::format("the command of {} ended with exit status {}, so its changes were dropped; "
                         "to keep them, end a shell line with: || true",

@@ -125,7 +125,9 @@ Result<Command> command_of(Session& session, OutputView& view) {
   command.argv = arguments.words;
   const ExecArguments& exec = arguments.exec;
   if (exec.shares_network) command.network = NetworkAccess::kHost;
-  if (exec.keep_on_failure || exec.commits) command.effects = EffectsRule::kStageAlways;
+  if (exec.keep_on_failure || (exec.commits && !exec.drops_on_failure)) {
+    command.effects = EffectsRule::kStageAlways;
+  }
   command.is_deterministic = exec.is_deterministic;
   command.propose_ignored = exec.proposes_ignored;
   command.limits = limits_of(exec);

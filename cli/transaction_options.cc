@@ -261,6 +261,9 @@ void add_exec_command(OptionTable& table) {
   exec->add_flag("--commit", args.exec.commits,
                  "Commit its changes when it ends, whatever its status, if the gate approves")
       ->excludes("--begin");
+  exec->add_flag("--drop-on-failure", args.exec.drops_on_failure,
+                 "With --commit: drop the changes of a command that failed")
+      ->needs("--commit");
   table.add_exec_options(exec);
   exec->add_option("words", args.words, "Program and arguments, after --")
       ->type_name("COMMAND")

@@ -53,7 +53,8 @@ Command command_of(const RunCommand& run, ToolContext& context) {
   Command command;
   command.argv = run.argv;
   command.working_directory = run.directory.value_or(context.cwd);
-  if (run.only_looks) command.effects = EffectsRule::kDrop;
+  // As in a shell: `sed -i …; grep …` has changed a file, whatever grep found.
+  command.effects = run.only_looks ? EffectsRule::kDrop : EffectsRule::kStageAlways;
   if (run.timeout) command.limits.wall = *run.timeout;
   if (!context.deadline.is_never()) {
     const auto left = context.deadline.left(context.clock);

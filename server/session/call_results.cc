@@ -73,8 +73,9 @@ std::string command_text(const ordered_json& data) {
   const int status = data.value("exitCode", 0);
   std::string text = "exit " + std::to_string(status);
   if (status != 0 && data.contains("staged")) {
-    const bool is_kept = data["staged"] == true && data.value("stagedPaths", 0) > 0;
-    text += is_kept ? "; its changes are staged" : "; nothing that it changed is staged";
+    const bool is_kept = data["staged"] == true;
+    if (!is_kept) text += "; nothing that it changed is staged";
+    if (is_kept && data.value("stagedPaths", 0) > 0) text += "; its changes are kept";
   }
   text += "\n";
   if (data.contains("kept")) {

@@ -301,6 +301,25 @@ class Exec(SystemCase):
             kinds = [json.loads(line)["kind"] for line in records.read_text().splitlines()[before:]]
             self.assertEqual(kinds[:2], ["begun", "call"], command)
 
+    def test_a_failed_command_fails_its_document_and_stages_nothing(self):
+        calls = json.dumps([{"tool": "Write", "args": {"file_path": "w", "content": "w"}},
+                            {"tool": "Bash", "args": {"command": "echo b > b; exit 3"}}])
+        self.galley("begin", expect=0)
+        said = json.loads(self.galley("--json", "apply", "--format", "calls", "-", stdin=calls.encode(), expect=1).stdout)
+        self.assertEqual(said["reason"], "calls.command_failed")
+        self.assertFalse((self.work / "w").exists() or (self.work / "b").exists())
+        self.assertEqual(json.loads(self.galley("--json", "diff", expect=0).stdout)["changes"], [])
+
+    def test_committed_commands_keep_what_they_did_before_they_failed(self):
+        self.galley("exec", "--commit", "--", "sh", "-c", "echo a > a; exit 3", expect=3)
+        self.assertEqual((self.work / "a").read_text(), "a\n")
+        self.galley("exec", "--commit", "--drop-on-failure", "--", "sh", "-c", "echo b > b; exit 3", expect=3)
+        self.assertFalse((self.work / "b").exists())
+        self.galley("exec", "--commit", "--drop-on-failure", "--", "sh", "-c", "echo c > c", expect=0)
+        self.assertTrue((self.work / "c").exists())
+        said = self.galley("exec", "--drop-on-failure", "--", "true", expect=2).stderr.decode()
+        self.assertIn("--commit", said)
+
     def test_a_command_that_is_refused_leaves_no_transaction_of_its_own(self):
         self.galley("exec", "--begin", "--timeout", "200000", "--", "true", expect=2)
         self.assertEqual(list((self.work / ".galley/stage").glob("*")), [])
