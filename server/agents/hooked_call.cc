@@ -163,7 +163,9 @@ Result<HookAction> command_of(const AgentTool& tool, const HookRequest& request,
     return HookAction(std::move(staged_call));
   }
   const std::string text = command->get<std::string>();
-  if (auto found = patch_in_shell_command(text)) {
+  // Only codex applies such a patch itself. The shells of others run a program of that name.
+  auto found = staged.agent == "codex" ? patch_in_shell_command(text) : std::nullopt;
+  if (found) {
     if (!found->directory.starts_with('/') && !staged_call.directory.empty()) {
       found->directory = staged_call.directory + "/" + found->directory;
     }
@@ -181,7 +183,11 @@ Result<HookAction> hook_action_of(const HookRequest& request, const StagedProgra
   const std::string& tool = request.tool;
   // Check this first: some have names like tools of the file server, and their effects are staged.
   if (const std::string_view prefix = own_prefix(tool); !prefix.empty()) {
-    GALLEY_ASSIGN(const bool is_own, is_offered(std::string_view(tool).substr(prefix.size())));
+    const std::string_view name = std::string_view(tool).substr(prefix.size());
+    GALLEY_ASSIGN(bool is_own, is_offered(name));
+    if (!is_own && !settings.prefix.empty() && name.starts_with(settings.prefix)) {
+      GALLEY_ASSIGN(is_own, is_offered(name.substr(settings.prefix.size())));
+    }
     if (is_own) return HookAction(HookedCall::Pass{});
   }
   if (const AgentTool* known = agent_tool(request, settings.file_servers)) {

@@ -53,6 +53,7 @@ struct HookSettings {
   /// Names of the servers that are the file system server of the Model Context Protocol. The names
   /// of their tools do not prove it, because any server may use the same names.
   std::vector<std::string> file_servers;
+  std::string prefix;  ///< as of `galley mcp --prefix`
 };
 
 /// Decides what a call does. A call of Galley's own server is accepted only for a tool that it
