@@ -301,23 +301,34 @@ Result<std::string> record_edit(Session& session, const HookRequest& request) {
   return words;
 }
 
+/// Returns the state for notes about a session; null in a folder that is no workspace yet. A
+/// `.galley` there would make it the workspace of all folders below it.
+Result<const StateDirectory*> state_for_notes(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  PersistentState& persistent = persistent_of(*workspace);
+  if (persistent.state() == nullptr) {
+    GALLEY_ASSIGN(const FoundRoot root, find_root(workspace->root_path(), session.user().config));
+    if (!root.is_marked) return static_cast<const StateDirectory*>(nullptr);
+    GALLEY_TRY(persistent.ensure());
+  }
+  return persistent.state();
+}
+
 /// Tells the agent's `galley mcp`, which is below the same process, in which session it works.
 Result<void> note_agent(Session& session, const HookRequest& request) {
   const auto agent = request.session.empty() ? std::nullopt : calling_agent();
   if (!agent) return {};
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  PersistentState& persistent = persistent_of(*workspace);
-  GALLEY_TRY(persistent.ensure());
-  return AgentSession(*persistent.state(), request.session).note_process(*agent);
+  GALLEY_ASSIGN(const StateDirectory* state, state_for_notes(session));
+  if (state == nullptr) return {};
+  return AgentSession(*state, request.session).note_process(*agent);
 }
 
 /// Begins a turn of the agent's session. Without a session there is nothing that could be grouped.
 Result<void> begin_turn(Session& session, const HookRequest& request) {
   if (request.session.empty()) return {};
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  PersistentState& persistent = persistent_of(*workspace);
-  GALLEY_TRY(persistent.ensure());
-  GALLEY_TRY(AgentSession(*persistent.state(), request.session).begin_turn(request.prompt));
+  GALLEY_ASSIGN(const StateDirectory* state, state_for_notes(session));
+  if (state == nullptr) return {};
+  GALLEY_TRY(AgentSession(*state, request.session).begin_turn(request.prompt));
   return note_agent(session, request);
 }
 
@@ -391,9 +402,11 @@ Result<std::string> answer_to_foreign(Session& session, const HookRequest& reque
 Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
   const StagedProgram staged = staged_program(session, request);
-  const auto action = hook_action_of(
-      request, staged, {session.arguments().agents.allow, session.arguments().agents.file_servers},
-      [&](std::string_view name) { return is_offered(session, name); });
+  const auto action =
+      hook_action_of(request, staged,
+                     {session.arguments().agents.allow, session.arguments().agents.file_servers,
+                      session.arguments().prefix},
+                     [&](std::string_view name) { return is_offered(session, name); });
   if (!action) return answer_to_foreign(session, request, action.error());
   if (std::holds_alternative<HookedCall::Pass>(*action)) {
     const auto noted = is_own_tool(request) ? note_agent(session, request) : Result<void>();

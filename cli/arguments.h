@@ -230,7 +230,7 @@ struct Arguments {
   bool manifest = false;             ///< tools show --manifest
   std::string proposal;              ///< commit --proposal
   bool autocommit = false;           ///< mcp --autocommit
-  std::string prefix;                ///< mcp --prefix
+  std::string prefix;                ///< mcp --prefix, agent-hook --prefix
   std::vector<std::string> words;    ///< after `--`, or several paths
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk

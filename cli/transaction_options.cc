@@ -247,6 +247,8 @@ void add_agent_hook_command(OptionTable& table) {
       hook, "--file-server", table.arguments().agents.file_servers,
       "Judge edits of this MCP server as those of the protocol's file system server")
       ->type_name("NAME");
+  hook->add_option("--prefix", table.arguments().prefix, "That of galley mcp --prefix")
+      ->type_name("TEXT");
 }
 
 void add_exec_command(OptionTable& table) {

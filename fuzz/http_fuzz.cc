@@ -43,8 +43,7 @@ class GuardedFeatures final : public McpFeatures {
     used();
     return nlohmann::ordered_json::object();
   }
-  [[nodiscard]] std::string lane_of(const std::string& /*method*/,
-                                    const nlohmann::json& /*params*/) const override {
+  McpArrival arrive(const std::string& /*method*/, const nlohmann::json& /*params*/) override {
     GALLEY_CHECK(may_call_);
     return {};
   }

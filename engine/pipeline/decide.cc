@@ -354,6 +354,7 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
     GALLEY_TRY(record_refusal(preview, attempt));
     return CommitOutcome::Base(Refused{std::move(preview)});
   }
+  if (attempt.who.stop.stop_requested()) return fail(judging_cancelled());
   GALLEY_TRY(workspace.persistent.ensure());
   if (workspace.place.branch() != nullptr) {
     GALLEY_ASSIGN(judged.verdict, verdict_hash(preview, judged.tip.tree));
@@ -467,7 +468,9 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                 "what is proposed now is " + asked.id().hex() + ", not the reviewed " +
                     request.expected->hex() + "; look at the diff again");
   }
-  const Attempt attempt{workspace, who, request, recorder, on_number};
+  TransactionOptions stopped = who;
+  if (request.stop.stop_possible()) stopped.stop = request.stop;
+  const Attempt attempt{workspace, stopped, request, recorder, on_number};
   GALLEY_TRY(check_session_id(attempt.session()));
   Proposal proposal = asked;
   std::vector<std::string> warnings;

@@ -107,11 +107,13 @@ Result<FoundRoot> find_root(const std::string& start, const UserConfig& user) {
     }
     if (is_root) {
       found.path = *path;
+      found.is_marked = true;
       return found;
     }
     if (marks.has_weak_mark) configured = *path;
   }
   if (configured) found.path = *configured;
+  found.is_marked = configured.has_value();
   if (refused && found.path == start) return fail(*refused);
   return found;
 }

@@ -57,6 +57,7 @@ struct Place {
 struct FoundRoot {
   std::string path;
   std::vector<std::string> notices;  ///< one line, with a remedy, per ignored folder
+  bool is_marked = false;            ///< something there makes it a root
 };
 
 /// Returns the root of the workspace that contains `start` (absolute, links resolved).

@@ -282,12 +282,12 @@ size_t parallel_of(const GateRequest& request, const Config& config) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-Error cancelled() {
+}  // namespace
+
+Error judging_cancelled() {
   return {ErrorKind::kTimeout, "gate.cancelled", "judging was cancelled; nothing was decided", "",
           0};
 }
-
-}  // namespace
 
 Gate::Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validators,
            Approver approver, const Clock& clock)
@@ -349,7 +349,7 @@ Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
   }
   auto outcomes =
       run_in_parallel(concerned, tree, request, *clock_, parallel_of(request, *config_));
-  if (request.stop.stop_requested()) return fail(cancelled());
+  if (request.stop.stop_requested()) return fail(judging_cancelled());
   std::vector<Finding*> findings;
   for (auto& outcome : outcomes) {
     for (Finding& finding : outcome.findings) findings.push_back(&finding);

@@ -73,4 +73,7 @@ class Gate {
   const Clock* clock_;
 };
 
+/// The error of a judgement that its caller has cancelled.
+[[nodiscard]] Error judging_cancelled();
+
 }  // namespace galley

@@ -75,6 +75,9 @@ struct CommitRequest {
   /// the new state, and no file is written.
   bool is_in_place = false;
   std::function<void(const Verdict::Progress&)> on_progress = {};
+  /// As TransactionOptions::stop. A request before the commit point ends the commit, which then has
+  /// no effect.
+  std::stop_token stop = {};
 };
 
 /// The result of staging edits. It is true only if all edits fit. If one does not fit, nothing is

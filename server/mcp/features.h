@@ -46,6 +46,17 @@ class McpRequest {
   [[nodiscard]] virtual const nlohmann::json& kept() const = 0;
   /// Keeps a state for the next round. The client stores it, but cannot change it.
   virtual void keep(nlohmann::ordered_json state) = 0;
+  /// The session of McpArrival.
+  [[nodiscard]] virtual const std::string& session() const = 0;
+};
+
+/// What features say about a request when it arrives.
+struct McpArrival {
+  /// Requests of one lane are handled in order, one at a time. A request without a lane (an empty
+  /// text) runs in parallel with all others.
+  std::string lane = {};
+  /// The session in which the client sent it, if features tell sessions of one client apart.
+  std::string session = {};
 };
 
 /// A result or an error.
@@ -74,11 +85,8 @@ class McpFeatures {
   /// Errors: kInvalidParams for an unknown tool.
   virtual McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request) = 0;
-  /// The lane of a request. Requests of one lane are handled in order, one at a time. A request
-  /// without a lane (an empty text) runs in parallel with all others. Called from one thread at a
-  /// time.
-  [[nodiscard]] virtual std::string lane_of(const std::string& method,
-                                            const nlohmann::json& params) const = 0;
+  /// Called for each request when it arrives, from one thread at a time.
+  virtual McpArrival arrive(const std::string& method, const nlohmann::json& params) = 0;
   /// `Resource` and `ResourceTemplate` objects.
   virtual std::vector<nlohmann::ordered_json> resources() = 0;
   virtual std::vector<nlohmann::ordered_json> resource_templates() = 0;

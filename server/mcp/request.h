@@ -24,6 +24,7 @@ class McpServer::Request final : public McpRequest {
                                     nlohmann::ordered_json params) override;
   [[nodiscard]] const nlohmann::json& kept() const override { return kept_; }
   void keep(nlohmann::ordered_json state) override { keeps_ = std::move(state); }
+  [[nodiscard]] const std::string& session() const override { return task_->arrival.session; }
 
   /// Reads `inputResponses` and `requestState` of a later round.
   /// Errors: kInvalidParams for a state that was not made for this request.

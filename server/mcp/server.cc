@@ -150,7 +150,7 @@ McpServer::Task McpServer::accept_request(RpcMessage message, Origin origin) {
   }
   if (answer_at_once(message, era, origin)) return nullptr;
   auto task = std::make_shared<Running>();
-  task->lane = features_->lane_of(message.method, message.params);
+  task->arrival = features_->arrive(message.method, message.params);
   task->id = std::move(message.id);
   task->origin = origin;
   task->method = std::move(message.method);
@@ -233,20 +233,13 @@ void McpServer::take_notification(const RpcMessage& message, Origin origin) {
 /// Some clients cancel requests that were already answered, so an unknown id is not an error.
 void McpServer::cancel(const json& params, Origin origin) {
   const json* id = member(params, "requestId");
-  if (id == nullptr) return;
-  RpcId which;
-  if (id->is_string()) {
-    which = id->get<std::string>();
-  } else if (id->is_number_integer()) {
-    which = id->get<int64_t>();
-  } else {
-    return;
-  }
+  const auto which = id == nullptr ? std::nullopt : rpc_id(*id);
+  if (!which) return;
   Task task;
   {
     const std::lock_guard lock(mutex_);
-    listeners_.erase(Key(origin.client, which));
-    const auto found = running_.find(Key(origin.client, which));
+    listeners_.erase(Key(origin.client, *which));
+    const auto found = running_.find(Key(origin.client, *which));
     if (found == running_.end()) return;
     task = found->second;
     task->is_silent = true;
@@ -376,7 +369,7 @@ bool McpServer::begin_here(const Task& task) {
   const std::lock_guard lock(mutex_);
   if (!running_.empty() || is_over_) return false;
   running_.emplace(Key(task->origin.client, task->id), task);
-  if (!task->lane.empty()) busy_lanes_.insert(task->lane);
+  if (!task->arrival.lane.empty()) busy_lanes_.insert(task->arrival.lane);
   reading_.is_at_work = true;
   ++reading_.works;
   if (std::exchange(reading_.is_unwatched, false)) watch_.notify_all();

@@ -43,7 +43,7 @@ namespace galley {
 ///
 /// Invariant: a request gets one answer, or none when it was cancelled; no input ends the server,
 ///            and the state that it keeps for a client is bounded. Requests of one lane
-///            (McpFeatures::lane_of) are handled in order, one at a time.
+///            (McpFeatures::arrive) are handled in order, one at a time.
 /// Ownership: borrows features and clock; owns its threads.
 /// Threads:   serve(), take() and leave() are called from one thread, and finish() from any, after
 ///            them; `send` is called from several, one at a time.
@@ -118,7 +118,7 @@ class McpServer {
     std::string method;
     nlohmann::json params;
     Era era;
-    std::string lane;  ///< see McpFeatures::lane_of
+    McpArrival arrival;
     std::stop_source stop;
     std::atomic<bool> is_silent = false;  ///< cancelled: it is not answered
   };

@@ -98,9 +98,9 @@ void McpServer::work() {
 McpServer::Task McpServer::next_task() {
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
     Task task = *at;
-    if (busy_lanes_.contains(task->lane)) continue;
+    if (busy_lanes_.contains(task->arrival.lane)) continue;
     waiting_.erase(at);
-    if (!task->lane.empty()) busy_lanes_.insert(task->lane);
+    if (!task->arrival.lane.empty()) busy_lanes_.insert(task->arrival.lane);
     return task;
   }
   return nullptr;
@@ -110,7 +110,7 @@ McpServer::Task McpServer::next_task() {
 /// request may have the same id. Returns whether the request must be answered.
 bool McpServer::leave(const Running& task) {
   running_.erase(Key(task.origin.client, task.id));
-  busy_lanes_.erase(task.lane);
+  busy_lanes_.erase(task.arrival.lane);
   if (!waiting_.empty() || is_over_) work_.notify_all();
   if (is_over_) wake_.notify_all();
   return !task.is_silent;

@@ -24,36 +24,50 @@ OpenTransactions::~OpenTransactions() {
   closer_.join();
 }
 
+thread_local const std::string* OpenTransactions::InSession::current = nullptr;
+
 void OpenTransactions::work_in(const AgentSessionName& session) {
   const std::lock_guard lock(mutex_);
-  if (session.id == session_.id || which_ == Own::kNone) return;
-  // What another session began is not this one's. Before the first one is known, the agent itself
-  // began it.
-  if (session_.is_shared) own_.clear();
-  session_ = session;
-  if (session.is_shared) which_ = Own::kOfSession;
+  if (session.id == newest_session_) return;
+  // Before the hook names a session, the agent itself has begun what is open.
+  if (session.is_shared && shared_.empty() && own_.contains(newest_session_)) {
+    own_[session.id] = own_[newest_session_];
+  }
+  if (session.is_shared) shared_.insert(session.id);
+  newest_session_ = session.id;
+}
+
+std::string OpenTransactions::session() const {
+  if (InSession::current != nullptr) return *InSession::current;
+  const std::lock_guard lock(mutex_);
+  return newest_session_;
+}
+
+bool OpenTransactions::is_shared(const std::string& session) const {
+  const std::lock_guard lock(mutex_);
+  return shared_.contains(session);
 }
 
 TransactionOptions OpenTransactions::who() const {
-  const std::lock_guard lock(mutex_);
   TransactionOptions who;
   who.agent = agent_;
-  who.session = session_.id;
+  who.session = session();
   return who;
 }
 
 std::string OpenTransactions::own() {
-  std::string session;
+  const std::string session = this->session();
   {
     const std::lock_guard lock(mutex_);
-    if (!own_.empty() || which_ != Own::kOfSession) return own_;
-    session = session_.id;
+    const auto known = own_.find(session);
+    if (known != own_.end()) return known->second;
+    if (!shared_.contains(session)) return {};
   }
   // An error comes again when a transaction is begun.
   const auto found = transaction_of_session(*workspace_, agent_, session);
+  if (!found || found->empty()) return {};
   const std::lock_guard lock(mutex_);
-  if (own_.empty() && found && session == session_.id) own_ = *found;
-  return own_;
+  return own_.try_emplace(session, *found).first->second;
 }
 
 std::shared_ptr<OpenTransactions::Slot> OpenTransactions::slot_of(const std::string& id) {
@@ -77,17 +91,12 @@ Result<std::string> OpenTransactions::named(const std::string& beginning) const 
 void OpenTransactions::forget(const std::string& id) {
   const std::lock_guard lock(mutex_);
   slots_.erase(id);
-  if (own_ == id) own_.clear();
-}
-
-bool OpenTransactions::joins() const {
-  const std::lock_guard lock(mutex_);
-  return which_ == Own::kOfSession;
+  std::erase_if(own_, [&](const auto& each) { return each.second == id; });
 }
 
 /// A command of the same session may begin one at this moment, so both look again under the lock.
 Result<std::string> OpenTransactions::begin_own() {
-  if (!joins()) return begin({});
+  if (!is_shared(session())) return begin({});
   PersistentState& persistent = persistent_of(*workspace_);
   GALLEY_TRY(persistent.ensure());
   GALLEY_ASSIGN(const WriterLock lock, persistent.lock());
@@ -105,7 +114,7 @@ Result<std::string> OpenTransactions::begin(const std::string& message) {
   slot->transaction = std::make_unique<Transaction>(std::move(begun));
   slot->used = std::chrono::steady_clock::now();
   const std::lock_guard names(mutex_);
-  if (which_ != Own::kNone) own_ = id;
+  if (which_ != Own::kNone) own_[options.session] = id;
   return id;
 }
 
@@ -121,7 +130,9 @@ Result<OpenTransactions::Lease> OpenTransactions::resume(const std::string& id) 
   {
     const std::lock_guard names(mutex_);
     slots_.erase(id);
-    if (own_ == id && resumed.error().kind == ErrorKind::kNotFound) own_.clear();
+    if (resumed.error().kind == ErrorKind::kNotFound) {
+      std::erase_if(own_, [&](const auto& each) { return each.second == id; });
+    }
   }
   lease.lock_.unlock();
   lease.slot_.reset();  // nothing must be given back

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,18 +34,21 @@ class OpenTransactions {
 
   /// The transaction of a call that names none.
   enum class Own : uint8_t {
-    kOne,        ///< the connection's: the first such call begins it
-    kOfSession,  ///< the newest one of the session, which others may have begun
-    kNone,       ///< each such call begins another one
+    kOne,   ///< the connection's: the first such call begins it, or in a shared session others
+    kNone,  ///< each such call begins another one
   };
   OpenTransactions(Workspace& workspace, std::string agent, Own own = Own::kOne);
 
-  /// The session of the calls from now on. Empty: that of the workspace.
+  /// A session of the agent. Empty: that of the workspace.
   struct AgentSessionName {
     std::string id = {};
-    bool is_shared = false;  ///< with the agent's hook and commands: kOfSession
+    bool is_shared = false;  ///< with the agent's hook and commands, which may begin it
   };
+  /// Notes the session of the newest call. Each session has its own transaction.
   void work_in(const AgentSessionName& session);
+  /// While it lives, this thread works in the session with this id, which work_in() got; other
+  /// threads do so in the newest one.
+  class InSession;
   /// The agent and the session of what is begun and committed now.
   [[nodiscard]] TransactionOptions who() const;
   ~OpenTransactions();
@@ -74,7 +78,9 @@ class OpenTransactions {
   Result<std::string> named(const std::string& beginning) const;
   Result<Lease> resume(const std::string& id);
   Result<std::string> begin_own();
-  [[nodiscard]] bool joins() const;
+  [[nodiscard]] std::string session() const;
+  /// Whether others may begin the session's transaction.
+  [[nodiscard]] bool is_shared(const std::string& session) const;
   void forget(const std::string& id);
   void close_idle_ones();
 
@@ -83,12 +89,26 @@ class OpenTransactions {
   Own which_;
   mutable std::mutex mutex_;  ///< guards all of the following
   std::map<std::string, std::shared_ptr<Slot>> slots_;
-  std::string own_;
-  AgentSessionName session_;
+  std::map<std::string, std::string> own_;  ///< by session
+  std::set<std::string> shared_;            ///< sessions that others work in, too
+  std::string newest_session_;
   bool is_over_ = false;
   std::condition_variable wake_;
   std::mutex begin_mutex_;  ///< ensures that only one own transaction is begun
   std::thread closer_;
+};
+
+class OpenTransactions::InSession {
+ public:
+  explicit InSession(const std::string& id) : before_(std::exchange(current, &id)) {}
+  ~InSession() { current = before_; }
+  InSession(const InSession&) = delete;
+  InSession& operator=(const InSession&) = delete;
+
+ private:
+  friend class OpenTransactions;
+  static thread_local const std::string* current;
+  const std::string* before_;
 };
 
 class OpenTransactions::Lease {

@@ -208,7 +208,7 @@ ordered_json TransactionTools::call(const std::string& name, const json& argumen
   if (name == "galley_rebase") result = rebase(arguments);
   if (name == "galley_resolve") result = resolve(arguments);
   if (name == "galley_rollback") result = rollback(arguments);
-  if (name == "galley_undo") result = undo(arguments);
+  if (name == "galley_undo") result = undo(arguments, request);
   if (name == "galley_log") result = log(arguments);
   if (name == "galley_output") result = output(arguments);
   return result ? *std::move(result) : failed_result(result.error());
@@ -358,6 +358,7 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   GALLEY_ASSIGN(auto transaction, open_->lend(tx));
   CommitRequest asked;
   asked.on_progress = progress_to(request);
+  asked.stop = request.stop();
   const std::string id = transaction->id();
   const std::vector<ReviewComment> comments = comments_on(*transaction);
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
@@ -480,22 +481,26 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
 void TransactionTools::note_commit(const std::string& id) {
   if (is_shared_) return;
   const std::lock_guard lock(mutex_);
-  committed_.push_back(id);
+  committed_.push_back({open_->who().session, id});
   if (committed_.size() > kMaxOwnCommits) committed_.pop_front();
 }
 
 void TransactionTools::forget_commit(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  std::erase(committed_, id);
+  std::erase_if(committed_, [&](const OwnCommit& one) { return one.id == id; });
 }
 
 std::string TransactionTools::newest_own_commit() {
+  const std::string session = open_->who().session;
   const std::lock_guard lock(mutex_);
-  return committed_.empty() ? std::string() : committed_.back();
+  const auto newest = std::find_if(committed_.rbegin(), committed_.rend(),
+                                   [&](const OwnCommit& one) { return one.session == session; });
+  return newest == committed_.rend() ? std::string() : newest->id;
 }
 
-Result<ordered_json> TransactionTools::undo(const json& arguments) {
-  const TransactionOptions who = open_->who();
+Result<ordered_json> TransactionTools::undo(const json& arguments, McpRequest& request) {
+  TransactionOptions who = open_->who();
+  who.stop = request.stop();
   const std::string named = text_member(arguments, "id");
   if (is_shared_ && named.empty()) {
     return fail(ErrorKind::kUsage, "history.nothing_to_undo",

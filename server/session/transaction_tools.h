@@ -24,8 +24,8 @@ namespace galley {
 class TransactionTools {
  public:
   /// `is_shared`: as in SessionOptions.
-  TransactionTools(Workspace& workspace, OpenTransactions& open, std::string agent, bool is_shared)
-      : workspace_(&workspace), open_(&open), agent_(std::move(agent)), is_shared_(is_shared) {}
+  TransactionTools(Workspace& workspace, OpenTransactions& open, bool is_shared)
+      : workspace_(&workspace), open_(&open), is_shared_(is_shared) {}
 
   /// `Tool` objects of the protocol.
   [[nodiscard]] static const std::vector<nlohmann::ordered_json>& list();
@@ -58,7 +58,7 @@ class TransactionTools {
   Result<nlohmann::ordered_json> rebase(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> resolve(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> rollback(const nlohmann::json& arguments);
-  Result<nlohmann::ordered_json> undo(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> undo(const nlohmann::json& arguments, McpRequest& request);
   Result<nlohmann::ordered_json> output(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> log(const nlohmann::json& arguments) const;
 
@@ -69,10 +69,13 @@ class TransactionTools {
 
   Workspace* workspace_;
   OpenTransactions* open_;
-  std::string agent_;
   bool is_shared_;
   std::mutex mutex_;
-  std::deque<std::string> committed_;  ///< guarded by mutex_; not taken back yet, oldest first
+  struct OwnCommit {
+    std::string session;
+    std::string id;
+  };
+  std::deque<OwnCommit> committed_;  ///< guarded by mutex_; not taken back yet, oldest first
   struct KeptOutput {
     std::string execution;
     CutOutput output;

@@ -54,7 +54,8 @@ constexpr const char* kAutocommitInstructions =
     "that is refused leaves no trace. galley_undo takes a commit back.";
 
 /// The connection's own transaction, which may not have begun yet.
-constexpr const char* kOwnLane = "own";
+constexpr const char* kOwnLane = "own ";
+constexpr const char* kBegin = "galley_begin";
 
 /// Some clients add their own member to the arguments of every call.
 void drop_client_members(const ToolInfo& info, json& arguments) {
@@ -138,7 +139,7 @@ WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions option
       options_(std::move(options)),
       open_(workspace, options_.agent,
             options_.is_shared ? OpenTransactions::Own::kNone : OpenTransactions::Own::kOne),
-      transaction_tools_(workspace, open_, options_.agent, options_.is_shared),
+      transaction_tools_(workspace, open_, options_.is_shared),
       stored_tools_(workspace) {
   // A call that is committed at once begins its transaction, so nothing was read in it before.
   tools_of(workspace).is_shared = options_.is_shared && !options_.commits_each_call;
@@ -242,13 +243,15 @@ std::vector<ordered_json> WorkspaceFeatures::tools() {
   for (const ToolInfo& info : *infos) {
     if (is_shown(info)) out.push_back(shown_tool(info));
   }
-  for (const ordered_json& tool : TransactionTools::list()) out.push_back(tool);
+  for (const ordered_json& tool : TransactionTools::list()) {
+    if (!options_.commits_each_call || tool["name"] != kBegin) out.push_back(tool);
+  }
   return out;
 }
 
 McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& arguments,
                                        McpRequest& request) {
-  if (options_.session) open_.work_in(options_.session());
+  const OpenTransactions::InSession session(request.session());
   const std::string own = open_.own();
   const std::string tx = text_member(arguments, "tx");
   const bool commits = name == "galley_commit";
@@ -260,6 +263,11 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
     answered = failed_result({ErrorKind::kUsage, "stage.which",
                               "name the transaction in 'tx', as the call that began it returned "
                               "it: clients without a session share this server",
+                              "", 0});
+  } else if (options_.commits_each_call && name == kBegin) {
+    answered = failed_result({ErrorKind::kUsage, "stage.autocommit",
+                              "this server commits each change at once, so there is no "
+                              "transaction to begin; galley_undo takes a commit back",
                               "", 0});
   } else if (TransactionTools::has(name)) {
     ordered_json result = transaction_tools_.call(name, arguments, request);
@@ -278,6 +286,18 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   return answered;
 }
 
+McpArrival WorkspaceFeatures::arrive(const std::string& method, const json& params) {
+  McpArrival arrival;
+  if (options_.session) {
+    OpenTransactions::AgentSessionName session = options_.session();
+    open_.work_in(session);
+    arrival.session = std::move(session.id);
+  }
+  const OpenTransactions::InSession session(arrival.session);
+  arrival.lane = lane_of(method, params);
+  return arrival;
+}
+
 std::string WorkspaceFeatures::lane_of(const std::string& method, const json& params) const {
   if (method != "tools/call") return {};
   const std::string name = text_member(params, "name");
@@ -286,11 +306,12 @@ std::string WorkspaceFeatures::lane_of(const std::string& method, const json& pa
   const bool has_arguments = arguments != params.end() && arguments->is_object();
   const std::string tx = has_arguments ? text_member(*arguments, "tx") : std::string();
   const std::string own = open_.own();
-  if (!tx.empty()) return tx == own ? kOwnLane : tx;
+  const std::string own_lane = kOwnLane + open_.who().session;
+  if (!tx.empty()) return tx == own ? own_lane : tx;
   if (options_.is_shared) return {};
-  if (!own.empty() || TransactionTools::has(name)) return kOwnLane;
+  if (!own.empty() || TransactionTools::has(name)) return own_lane;
   const auto info = workspace_->tool(own_name(name));
-  return info && info->annotations.read_only ? std::string() : kOwnLane;
+  return info && info->annotations.read_only ? std::string() : own_lane;
 }
 
 RpcError WorkspaceFeatures::unknown_tool(const std::string& name) const {
@@ -368,9 +389,10 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (options_.commits_each_call && !info.annotations.read_only) {
     return call_and_commit(info, std::move(arguments), request);
   }
-  // Reading does not begin a transaction.
+  // Reading does not begin a transaction. What is committed at once begins at the disk.
   const bool only_reads = info.annotations.read_only;
-  if (only_reads && tx.empty() && open_.own().empty()) {
+  const bool reads_disk = options_.commits_each_call || open_.own().empty();
+  if (only_reads && tx.empty() && reads_disk) {
     auto view = workspace_->begin(open_.who());
     if (!view) return failed_result(view.error());
     return tool_call_result(call_in(*view, info, std::move(arguments), request), {});
@@ -407,7 +429,9 @@ ToolResult WorkspaceFeatures::call_in(Transaction& transaction, const ToolInfo& 
 
 ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json arguments,
                                                 McpRequest& request) {
-  auto transaction = workspace_->begin(open_.who());
+  TransactionOptions who = open_.who();
+  who.stop = request.stop();
+  auto transaction = workspace_->begin(who);
   if (!transaction) return failed_result(transaction.error());
   ToolResult called = call_in(*transaction, info, std::move(arguments), request);
   std::vector<CutOutput> cut = cut_outputs(called);

@@ -58,8 +58,7 @@ class WorkspaceFeatures final : public McpFeatures {
   McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                       McpRequest& request) override;
   /// Calls in one transaction have the same lane. Requests without a transaction have none.
-  [[nodiscard]] std::string lane_of(const std::string& method,
-                                    const nlohmann::json& params) const override;
+  McpArrival arrive(const std::string& method, const nlohmann::json& params) override;
   std::vector<nlohmann::ordered_json> resources() override;
   std::vector<nlohmann::ordered_json> resource_templates() override;
   McpAnswer read_resource(const std::string& uri, McpRequest& request) override;
@@ -70,6 +69,7 @@ class WorkspaceFeatures final : public McpFeatures {
   void on_change(Changed changed) override;
 
  private:
+  [[nodiscard]] std::string lane_of(const std::string& method, const nlohmann::json& params) const;
   [[nodiscard]] RpcError unknown_tool(const std::string& name) const;
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;
   /// The name of a tool without the prefix of this connection; empty if it lacks that.

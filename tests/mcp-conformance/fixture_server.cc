@@ -142,8 +142,7 @@ class Fixture final : public McpFeatures {
     return out;
   }
 
-  [[nodiscard]] std::string lane_of(const std::string& /*method*/,
-                                    const json& /*params*/) const override {
+  McpArrival arrive(const std::string& /*method*/, const json& /*params*/) override {
     return {};
   }
   McpAnswer call_tool(const std::string& name, const json& arguments,

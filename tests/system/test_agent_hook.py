@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -282,6 +283,9 @@ class Edits(HookCase):
                                   (f"echo x; apply_patch <<'EOF'\n{PATCH}EOF", "replace")):
             with self.subTest(command):
                 self.assertEqual(self.answer("codex", "Bash", {"command": command})[0], expected)
+                # Others start a program of that name.
+                for agent in ("claude", "gemini", "opencode"):
+                    self.assertEqual(self.answer(agent, SHELLS[agent], {"command": command})[0], "replace")
 
 
 class StagedCommands(HookCase):
@@ -677,20 +681,56 @@ class OneWorld(HookCase):
         self.prompt("do it", session="s")
         self.shell("echo 1 > n")
         self.assertEqual(self.commit_over(client, "m")["session"], "s")
-        # Another agent has a process of its own.
-        hook = {"HOOK": f"{GALLEY} agent-hook --agent claude", **os.environ, **self.environment}
+        # Another agent has a process of its own, also one whose arguments speak of the hook.
+        hook = f"{GALLEY} agent-hook --agent claude"
         other = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "other", "prompt": "x", "cwd": str(self.work)})
-        subprocess.run(["sh", "-c", "$HOOK; true"], cwd=self.work, env=hook, input=other.encode(), check=True, capture_output=True)
+        agent = "import subprocess, sys; subprocess.run(sys.argv[1], shell=True, check=True)"
+        subprocess.run([sys.executable, "-c", agent, f"{hook}; true", "explain galley agent-hook"], cwd=self.work,
+                       env={**os.environ, **self.environment}, input=other.encode(), check=True, capture_output=True)
         self.assertEqual(self.commit_over(client, "k")["session"], "s")
         [turn] = self.turns("--session", "s")
         self.assertEqual((turn["prompt"], turn["files"], len(turn["transactions"])), ("do it", 3, 3))
         client.call("Write", file_path="open", content="own\n")
         # The same process begins another session. What the first one staged is not in its way.
         self.prompt("and then", session="t")
+        self.prompt("look", session="u")
+        refused = client.call("galley_undo")["structuredContent"]["error"]
+        self.assertEqual(refused["reason"], "history.nothing_to_undo")
+        self.prompt("and then", session="t")
         self.assertEqual(self.commit_over(client, "l")["session"], "t")
         self.assertFalse((self.work / "open").exists())
         self.galley("undo", "--session", "s", expect=0)
         self.assertEqual(sorted(name for name in ("before", "n", "m", "k", "l") if (self.work / name).exists()), ["before", "l"])
+
+    def test_calls_of_two_sessions_of_one_process_do_not_mix(self):
+        self.need_walls()
+        client = McpClient([GALLEY, "--agent", "opencode", "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+
+        def begin(session, tool, **arguments):
+            self.answer("opencode", f"galley_{tool}", arguments, session_id=session)
+            return client.request("tools/call", {"name": tool, "arguments": arguments})
+
+        slow = begin("b", "Bash", command="sleep 1; echo b > b.txt")
+        other = begin("a", "Write", file_path="a_new.txt", content="a\n")
+        last = begin("b", "Write", file_path="b_new.txt", content="b\n")
+        for request in (other, slow, last):
+            self.assertFalse(client.answer_to(request)["result"]["isError"])
+        commit = begin("b", "galley_commit")
+        self.assertFalse(client.answer_to(commit)["result"]["isError"])
+        [only] = self.log()
+        self.assertEqual((only["session"], [path["path"] for path in only["paths"]]), ("b", ["b.txt", "b_new.txt"]))
+        self.assertFalse(client.answer_to(begin("a", "galley_commit"))["result"]["isError"])
+        self.assertEqual((self.log()[0]["session"], [path["path"] for path in self.log()[0]["paths"]]), ("a", ["a_new.txt"]))
+
+    def test_a_prompt_makes_no_workspace(self):
+        (self.work / "galley.toml").unlink()
+        self.prompt("do it")
+        self.assertFalse((self.work / ".galley").exists())
+        self.shell("echo 1 > n")
+        self.prompt("and then")
+        self.shell("echo 2 > m")
+        self.assertEqual([turn["prompt"] for turn in self.turns()], ["and then", "echo 1 > n"])
 
     def test_without_prompts_a_commit_is_a_turn(self):
         self.shell("echo 1 > n")
@@ -1062,6 +1102,14 @@ class Others(HookCase):
                     said = self.hook(agent, {"hook_event_name": event, "session_id": "s", "cwd": str(self.work)}, expect=0)
                     self.assertEqual((said.stdout, said.stderr), (b"", b""))
         self.assertFalse((self.work / ".galley").exists())
+
+    def test_tools_of_galleys_server_with_a_prefix_are_known(self):
+        for tool, options, expected in (("mcp__galley__g_Write", ("--prefix", "g_"), b""), ("mcp__galley__galley_commit", ("--prefix", "g_"), b""),
+                                        ("mcp__galley__g_Write", (), b"deny"), ("mcp__galley__g_Other", ("--prefix", "g_"), b"deny")):
+            with self.subTest(tool, options=options):
+                said = self.hook("claude", self.request("claude", tool, {"file_path": "x", "content": ""}), *options).stdout
+                self.assertIn(expected, said)
+                self.assertEqual(said == b"", expected == b"")
 
     def test_a_server_that_a_person_did_not_name_is_not_the_file_server(self):
         request = self.request("claude", "mcp__other__write_file", {"path": "b.txt", "content": "x"})

@@ -406,6 +406,17 @@ class Editing(McpCase):
         client.call("Write", file="a.json", content="{}\n")
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
 
+    def test_with_autocommit_nothing_is_begun_and_the_disk_is_read(self):
+        session = ("--agent", "bot", "--session", "s")
+        self.galley(*session, "begin", expect=0)
+        self.galley(*session, "call", "Write", '{"file_path": "a.txt", "content": "staged\\n"}', expect=0)
+        client = self.connect("--autocommit", *session)
+        self.assertNotIn("galley_begin", [tool["name"] for tool in client.ask("tools/list", {})["result"]["tools"]])
+        refused = client.call("galley_begin")
+        self.assertEqual(refused["structuredContent"]["error"]["reason"], "stage.autocommit")
+        self.assertIn("one\n", client.call("Read", file_path="a.txt")["content"][0]["text"])
+        self.assertFalse(client.call("Edit", file_path="a.txt", old_string="one", new_string="ONE")["isError"])
+
     def test_autocommit_puts_each_call_on_disk_or_leaves_no_trace_of_it(self):
         (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
         client = self.connect("--autocommit")
@@ -609,6 +620,7 @@ class Asking(McpCase):
 class Hostile(McpCase):
     LINES = (b"", b"{", b"[]", b"null", b"7", b'"x"', b"{}", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
              b'{"jsonrpc":"2.0","id":null,"method":"ping"}', b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
+             b'{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}',
              b'{"jsonrpc":"2.0","id":{},"method":"ping"}', b'{"jsonrpc":"2.0","id":1,"method":7}',
              b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', b'{"jsonrpc":"2.0","id":1,"result":{}}',
              b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', b"\xff\xfe", b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}',
@@ -717,6 +729,32 @@ class Hostile(McpCase):
         client.tell("notifications/cancelled", {"requestId": slow[1]})
         wait_until(lambda: not is_running(f"sleep {words[1]}"))
         self.assertEqual(client.close(), 0)
+
+    def test_what_is_cancelled_before_its_commit_is_not_committed(self):
+        self.need_walls()
+        client = self.connect("--autocommit")
+        self.assertFalse(client.call("Write", file_path="first", content="1\n")["isError"])
+        staged = self.connect()
+        self.assertFalse(staged.call("Write", file_path="staged", content="2\n")["isError"])
+        word = f"300.{os.getpid()}"
+        (self.work / "galley.toml").write_text(f'[[validator]]\nname = "slow"\ncommand = ["sleep", "{word}"]\ntimeout_ms = 60000\n')
+        self.galley("trust", expect=0)
+        for server, name, arguments in ((staged, "galley_commit", {}), (client, "galley_undo", {}),
+                                        (client, "Write", {"file_path": "second", "content": "3\n"})):
+            with self.subTest(name):
+                server.close()
+                server = self.connect(*(["--autocommit"] if server is client else []))
+                if name == "galley_undo":
+                    arguments = {"id": "1"}
+                if name == "galley_commit":
+                    arguments = {"tx": json.loads(self.galley("--json", "status", "--all", expect=0).stdout)["transactions"][0]["tx"]}
+                slow = server.request("tools/call", {"name": name, "arguments": arguments})
+                wait_until(lambda: is_running(f"sleep {word}"))
+                server.tell("notifications/cancelled", {"requestId": slow})
+                wait_until(lambda: not is_running(f"sleep {word}"))
+                self.assertEqual(server.close(timeout=30), 0)
+        self.assertEqual(sorted(path.name for path in self.work.iterdir() if path.name in ("first", "staged", "second")), ["first"])
+        self.assertEqual(len(json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]), 1)
 
     def test_a_cancelled_command_is_stopped_and_gets_no_answer(self):
         self.need_walls()

@@ -16,14 +16,6 @@ ordered_json envelope() {
   return out;
 }
 
-std::optional<RpcId> id_of(const json& document) {
-  const auto found = document.find("id");
-  if (found == document.end()) return {};
-  if (found->is_string()) return RpcId(found->get<std::string>());
-  if (found->is_number_integer()) return RpcId(found->get<int64_t>());
-  return {};
-}
-
 BrokenMessage broken(std::optional<RpcId> id, std::string why) {
   return {std::move(id), {rpc::kInvalidRequest, std::move(why)}};
 }
@@ -51,6 +43,13 @@ std::variant<RpcMessage, BrokenMessage> read_response(json document, RpcId id) {
 }
 
 }  // namespace
+
+std::optional<RpcId> rpc_id(const json& value) {
+  if (value.is_string()) return RpcId(value.get<std::string>());
+  const bool is_larger = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
+  if (!value.is_number_integer() || is_larger) return std::nullopt;
+  return RpcId(value.get<int64_t>());
+}
 
 const std::vector<std::string>& handshake_versions() {
   static const std::vector<std::string> kVersions = {"2024-11-05", "2025-03-26", "2025-06-18",
@@ -81,7 +80,8 @@ std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
   json& document = *parsed;
   if (document.is_array()) return broken({}, "batches are not taken; send one message a line");
   if (!document.is_object()) return broken({}, "a message is one JSON object");
-  std::optional<RpcId> id = id_of(document);
+  const auto said = document.find("id");
+  std::optional<RpcId> id = said == document.end() ? std::nullopt : rpc_id(*said);
   if (document.value("jsonrpc", json()) != "2.0") {
     return broken(std::move(id), "a message says \"jsonrpc\": \"2.0\"");
   }

@@ -16,6 +16,8 @@ namespace galley {
 using RpcId = std::variant<int64_t, std::string>;
 
 [[nodiscard]] nlohmann::ordered_json to_json(const RpcId& id);
+/// Nothing for a value that is no id: null, 1.5, a number that an int64_t cannot hold.
+[[nodiscard]] std::optional<RpcId> rpc_id(const nlohmann::json& value);
 
 /// Error codes of JSON-RPC 2.0, and those that the Model Context Protocol adds.
 namespace rpc {

@@ -31,9 +31,8 @@ class OneTool final : public McpFeatures {
     if (name != "work") return RpcError{rpc::kInvalidParams, "there is no such tool"};
     return work(request);
   }
-  [[nodiscard]] std::string lane_of(const std::string& /*method*/,
-                                    const json& params) const override {
-    return params.contains("arguments") ? params["arguments"].value("lane", "") : std::string();
+  McpArrival arrive(const std::string& /*method*/, const json& params) override {
+    return {params.contains("arguments") ? params["arguments"].value("lane", "") : std::string()};
   }
   std::vector<ordered_json> resources() override {
     return std::vector<ordered_json>(McpServer::kPageItems + 1, ordered_json::object());

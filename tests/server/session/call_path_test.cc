@@ -37,9 +37,11 @@ class SilentRequest final : public McpRequest {
   }
   [[nodiscard]] const json& kept() const override { return kept_; }
   void keep(nlohmann::ordered_json) override {}
+  [[nodiscard]] const std::string& session() const override { return session_; }
 
  private:
   json kept_;
+  std::string session_;
 };
 
 /// The functions that are being called, the innermost first: `Class::function`.

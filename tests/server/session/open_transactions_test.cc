@@ -72,13 +72,13 @@ TEST_F(OpenTransactionsTest, ConcurrentCallsBeginOneOwnTransaction) {
 
 // Such as an MCP server and the commands of its agent's shell.
 TEST_F(OpenTransactionsTest, TwoProcessesOfOneSessionBeginOneTransaction) {
-  WorkspaceOptions options;
-  options.session = "s";
-  const auto first = *Workspace::open(tree_.path(), options);
-  const auto second = *Workspace::open(tree_.path(), options);
+  const auto first = *Workspace::open(tree_.path());
+  const auto second = *Workspace::open(tree_.path());
   for (int round = 0; round < 20; ++round) {
-    OpenTransactions one(*first, "bot", OpenTransactions::Own::kOfSession);
-    OpenTransactions other(*second, "bot", OpenTransactions::Own::kOfSession);
+    OpenTransactions one(*first, "bot");
+    OpenTransactions other(*second, "bot");
+    one.work_in({"s", true});
+    other.work_in({"s", true});
     std::barrier both(2);
     std::vector<std::thread> callers;
     for (OpenTransactions* open : {&one, &other}) {
@@ -94,6 +94,27 @@ TEST_F(OpenTransactionsTest, TwoProcessesOfOneSessionBeginOneTransaction) {
     ASSERT_TRUE((*lent)->rollback());
     ASSERT_TRUE(lent->give_back(true));
   }
+}
+
+TEST_F(OpenTransactionsTest, EachSessionOfAConnectionHasItsOwnTransaction) {
+  const auto workspace = *Workspace::open(tree_.path());
+  OpenTransactions open(*workspace, "bot");
+  open.work_in({"mcp-1", false});
+  const std::string first = *open.begin("before the hook");
+  open.work_in({"s", true});
+  EXPECT_EQ(open.own(), first) << "the agent began it before its session was known";
+  open.work_in({"t", true});
+  EXPECT_EQ(open.own(), "");
+  const std::string second = *open.begin("of t");
+  open.work_in({"s", true});
+  const std::string of_t = "t";
+  {
+    const OpenTransactions::InSession in_t(of_t);
+    EXPECT_EQ(open.own(), second);
+    EXPECT_EQ(open.who().session, "t");
+  }
+  EXPECT_EQ(open.own(), first);
+  EXPECT_EQ(open.who().session, "s");
 }
 
 }  // namespace
