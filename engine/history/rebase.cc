@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "engine/commit/base_check.h"
+#include "engine/history/resolution_checks.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
@@ -205,7 +206,40 @@ class RebaseRun {
     planned->second.copied_from = change.copied_from;
   }
 
+  /// Where a file that the change names is now, if it was renamed since. Another file may have its
+  /// old name.
+  Result<RelPath> present_path(const Change& change) {
+    const auto moved = options_->moved.find(change.path);
+    const bool is_followed = moved != options_->moved.end() &&
+                             change.before.kind == FileKind::kRegular &&
+                             !by_path_.contains(moved->second);
+    if (!is_followed) return change.path;
+    GALLEY_ASSIGN(const Look there, look(moved->second, &change));
+    return there.node.kind == FileKind::kRegular ? moved->second : change.path;
+  }
+
+  Result<void> plan_moved(const Change& change, const RelPath& path) {
+    GALLEY_ASSIGN(const Look there, look(path, &change));
+    const bool is_merged =
+        change.after.kind == FileKind::kRegular && options_->mode != MergeMode::kExact;
+    if (is_merged) return merge_at(change, there, path);
+    const bool is_removed =
+        change.after.kind == FileKind::kAbsent && options_->mode != MergeMode::kExact &&
+        (there.node == change.before || without_owner(there.node) == change.before);
+    if (!is_removed) {
+      Change about = change;
+      about.path = path;
+      return conflict(
+          about, there.node, "conflict.changed",
+          "'" + path.str() + "', the former '" + change.path.str() + "', was changed since");
+    }
+    merged_.push_back({path, "removed, renamed since from '" + change.path.str() + "'", 0});
+    return plan(path, there, change.after);
+  }
+
   Result<void> plan_path(const Change& change) {
+    GALLEY_ASSIGN(const RelPath present, present_path(change));
+    if (present != change.path) return plan_moved(change, present);
     GALLEY_ASSIGN(Look found, look(change.path));
     if (!found.problem.empty()) {
       return conflict(change, found.node, "conflict.parent", found.problem);
@@ -235,20 +269,23 @@ class RebaseRun {
         source.before.kind == FileKind::kRegular && source.after.kind == FileKind::kAbsent &&
         change.before.kind == FileKind::kAbsent && change.after.kind == FileKind::kRegular;
     if (!is_file_rename || options_->mode == MergeMode::kExact) return {};
-    GALLEY_ASSIGN(const Look found_source, look(source.path));
+    GALLEY_ASSIGN(const RelPath from, present_path(source));
+    GALLEY_ASSIGN(const Look found_source, look(from, &source));
     GALLEY_ASSIGN(const Look found_target, look(change.path));
-    if (found_source.node == source.before || found_source.node.kind != FileKind::kRegular ||
+    const bool is_as_left = from == source.path && found_source.node == source.before;
+    if (is_as_left || found_source.node.kind != FileKind::kRegular ||
         found_target.node != change.before || !found_target.problem.empty()) {
       return {};
     }
     done_.insert(source.path);
     done_.insert(change.path);
     FileSides sides{source.before, found_source.node, change.after, {}, {}, {}};
-    GALLEY_ASSIGN(const std::optional<Node> merged, merge_sides(change, source.path, sides));
+    GALLEY_ASSIGN(const std::optional<Node> merged, merge_sides(change, from, sides));
     if (!merged) return {};
-    GALLEY_TRY(plan(source.path, found_source, Node()));
+    GALLEY_TRY(plan(from, found_source, Node()));
     GALLEY_TRY(plan(change.path, found_target, *merged));
-    name_source(change);
+    const auto planned = planned_.find(change.path);
+    if (planned != planned_.end()) planned->second.renamed_from = from;
     return {};
   }
 
@@ -270,15 +307,6 @@ class RebaseRun {
     }
     const bool are_files = was == FileKind::kRegular && wanted == FileKind::kRegular;
     if (are_files && now == FileKind::kRegular) return merge_at(change, found, change.path);
-    if (are_files && now == FileKind::kAbsent) {
-      const auto moved = options_->moved.find(change.path);
-      if (moved != options_->moved.end()) {
-        GALLEY_ASSIGN(const Look there, look(moved->second, &change));
-        if (there.node.kind == FileKind::kRegular && !by_path_.contains(moved->second)) {
-          return merge_at(change, there, moved->second);
-        }
-      }
-    }
     return misfit(change, found.node);
   }
 
@@ -291,17 +319,6 @@ class RebaseRun {
   static bool is_merged_by_lines(const Change& change, const Node& found) {
     return change.before.kind == FileKind::kRegular && change.after.kind == FileKind::kRegular &&
            found.kind == FileKind::kRegular;
-  }
-
-  /// A decision is about the three sides that its author has seen.
-  static Result<void> check_version(const Resolution& resolution, const PathConflict& conflict) {
-    if (resolution.version == conflict.version()) return {};
-    return fail(ErrorKind::kConflict, "resolve.changed",
-                "'" + conflict.path.str() +
-                    "' has changed since that conflict was listed: its "
-                    "version is " +
-                    conflict.version() + " now; look at it again, then choose",
-                conflict.path.str());
   }
 
   static PathConflict sides_of(const RelPath& path, const Node& base, const Node& found,
@@ -347,23 +364,6 @@ class RebaseRun {
     node.size = choice.text.size();
     GALLEY_TRY(store_->put(choice.text));
     return plan(change.path, found, node);
-  }
-
-  static tl::unexpected<Error> unsuited(const RelPath& path, size_t hunks) {
-    const std::string why = hunks == 0
-                                ? "has no hunks to choose from: take one side, or give a text"
-                                : "needs " + std::to_string(hunks) +
-                                      (hunks == 1 ? " choice" : " choices, one for each hunk");
-    return fail(ErrorKind::kUsage, "resolve.choices", "'" + path.str() + "' " + why, path.str());
-  }
-
-  /// Whether a text without a last newline would run into the line after the hunk.
-  static bool joins_lines(const Resolution::Choice& choice, const ConflictHunk& hunk) {
-    const auto is_open = [](const std::string& text) {
-      return !text.empty() && text.back() != '\n';
-    };
-    return choice.side == Resolution::Side::kText && is_open(choice.text) && !is_open(hunk.base) &&
-           !is_open(hunk.found) && !is_open(hunk.wanted);
   }
 
   /// The decision about a file that is merged by lines; null without one.

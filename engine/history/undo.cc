@@ -303,6 +303,21 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
 
 namespace {
 
+/// Whether a later transaction renamed one of these files.
+Result<bool> is_renamed_since(const History& history, TxId id, const std::vector<RelPath>& paths) {
+  HistoryFilter filter;
+  filter.paths = paths;
+  filter.with_lines = false;
+  GALLEY_ASSIGN(const auto touching, history.list(filter));
+  const std::set<RelPath> known(paths.begin(), paths.end());
+  return std::any_of(touching.begin(), touching.end(), [&](const TxSummary& one) {
+    return one.id > id &&
+           std::any_of(one.paths.begin(), one.paths.end(), [&](const PathSummary& path) {
+             return path.status == 'R' && path.from && known.contains(*path.from);
+           });
+  });
+}
+
 /// Rebases the reverse of one transaction onto the staged tree. Files that were renamed since are
 /// followed.
 Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& record,
@@ -310,7 +325,11 @@ Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& rec
                                      Overlay& staged, LaterHistory& since) {
   RebaseOptions rebasing = rebase_options(record.id, options);
   GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reverse.change, staged, rebasing));
-  if (std::holds_alternative<Rebased>(outcome)) return outcome;
+  bool may_be_elsewhere = std::holds_alternative<RebaseConflict>(outcome);
+  if (!may_be_elsewhere && !is_exact(outcome)) {
+    GALLEY_ASSIGN(may_be_elsewhere, is_renamed_since(history, record.id, paths_of(reverse.change)));
+  }
+  if (!may_be_elsewhere) return outcome;
   GALLEY_ASSIGN(since,
                 later_history_of(history, record.id, record.proposal, paths_of(reverse.change)));
   if (since.moved.empty()) return outcome;
@@ -746,9 +765,14 @@ Result<ReverseChange> reverse_of(TxId id, const Proposal& transaction, const Und
   selection.take_directories();
   Reversal reversal(id, transaction);
   reversal.add_whole(selection);
-  for (const HunkSelection& chosen : options.hunks) {
-    if (!selection.has(chosen.path)) GALLEY_TRY(reversal.add_hunks(chosen));
+  std::map<RelPath, HunkSelection> chosen;  // a file may be named several times
+  for (const HunkSelection& one : options.hunks) {
+    if (selection.has(one.path)) continue;
+    const auto [known, is_new] = chosen.emplace(one.path, one);
+    if (!is_new)
+      known->second.hunks.insert(known->second.hunks.end(), one.hunks.begin(), one.hunks.end());
   }
+  for (const auto& [path, hunks] : chosen) GALLEY_TRY(reversal.add_hunks(hunks));
   return ReverseChange{reversal.finish(), !selection.is_everything()};
 }
 

@@ -56,6 +56,72 @@ TEST_F(UndoTest, UndoesADeletionWithTheDirectoriesThatItEmptied) {
   expect_round_trip([](Overlay& o) { OK(o.remove(rel("a/b/c.txt"))); });
 }
 
+TEST_F(UndoTest, FollowsAFileThatWasRenamedAlsoIfAnotherHasItsOldName) {
+  workspace_.write("f", "1\n2\n3\n4\n5\n6\n7\n8\n");
+  const TxId id = workspace_.commit_file("f", "1\n2\n3\n4\n5\nSIX\n7\n8\n");
+  workspace_.commit([](Overlay& o) { OK(o.move(rel("f"), rel("g"))); });
+  workspace_.commit_file("f", "other\n2\n3\n4\n5\nSIX\n7\n8\n");
+  const std::string others = workspace_.read("f");
+  workspace_.undo(id);
+  EXPECT_EQ(workspace_.read("g"), "1\n2\n3\n4\n5\n6\n7\n8\n");
+  EXPECT_EQ(workspace_.read("f"), others);
+}
+
+TEST_F(UndoTest, ARenameIsTakenBackFromALaterName) {
+  workspace_.write("a", "text\n");
+  const TxId id = workspace_.commit([](Overlay& o) { OK(o.move(rel("a"), rel("b"))); });
+  workspace_.commit([](Overlay& o) { OK(o.move(rel("b"), rel("c"))); });
+  workspace_.commit_file("c", "text\nmore\n");
+  workspace_.undo(id);
+  EXPECT_EQ(workspace_.read("a"), "text\nmore\n");
+  EXPECT_FALSE(workspace_.exists("b") || workspace_.exists("c"));
+}
+
+TEST_F(UndoTest, ACreatedFileIsRemovedAtItsLaterName) {
+  const TxId id = workspace_.commit_file("f", "new\n");
+  workspace_.commit([](Overlay& o) { OK(o.move(rel("f"), rel("g"))); });
+  workspace_.undo(id);
+  EXPECT_FALSE(workspace_.exists("f") || workspace_.exists("g"));
+  workspace_.redo();
+  EXPECT_EQ(workspace_.read("g"), "new\n");
+}
+
+TEST_F(UndoTest, ACreatedFileThatWasRenamedAndChangedIsAConflict) {
+  const TxId id = workspace_.commit_file("f", "new\n");
+  workspace_.commit([](Overlay& o) { OK(o.move(rel("f"), rel("g"))); });
+  workspace_.commit_file("g", "of another\n");
+  const UndoConflict conflict = conflict_of(id);
+  ASSERT_EQ(conflict.paths.size(), 1U);
+  EXPECT_EQ(conflict.paths[0].path, rel("g"));
+  EXPECT_EQ(conflict.paths[0].message, "'g', the former 'f', was changed since");
+  EXPECT_EQ(workspace_.read("g"), "of another\n");
+}
+
+TEST_F(UndoTest, SeveralUndoneTogetherFollowRenamesOfOthers) {
+  const TxId first = workspace_.commit_file("f", "new\n");
+  workspace_.commit([](Overlay& o) { OK(o.move(rel("f"), rel("g"))); });
+  const TxId last = workspace_.commit_file("h", "own\n");
+  workspace_.publish_plan(plan_undo_together(workspace_.history(), workspace_.root(), {first, last},
+                                             workspace_.clock(), {}));
+  EXPECT_EQ(workspace_.tree().size(), 0U);
+}
+
+TEST_F(UndoTest, HunksOfOneFileMayBeNamedOneByOne) {
+  const auto text_with = [](const std::set<int>& changed) {
+    std::string text;
+    for (int line = 1; line <= 60; ++line) {
+      text += (changed.contains(line) ? "new " : "") + std::to_string(line) + "\n";
+    }
+    return text;
+  };
+  workspace_.write("f", text_with({}));
+  const TxId id = workspace_.commit_file("f", text_with({10, 30, 50}));
+  UndoOptions options;
+  options.hunks = {{rel("f"), {1}}, {rel("f"), {3}}};
+  workspace_.undo(id, options);
+  EXPECT_EQ(workspace_.read("f"), text_with({30}));
+}
+
 TEST_F(UndoTest, UndoesModes) {
   workspace_.write("run.sh", "#!/bin/sh\n", 0644);
   expect_round_trip([](Overlay& o) { OK(o.set_mode(rel("run.sh"), 0755)); });
