@@ -218,12 +218,14 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
                            const TransactionOptions& who, JudgeOptions options) {
   GALLEY_TRY(check_limits(basis.config.limits, proposal));
   const Config config = config_for(basis.config, who);
-  GALLEY_ASSIGN(auto validators, make_validators(config, basis.base, basis.runner, basis.cache));
+  const Directory& rules = basis.rules == nullptr ? basis.base : *basis.rules;
+  GALLEY_ASSIGN(auto validators, make_validators(config, rules, basis.runner, basis.cache));
   Gate gate(config, std::move(validators), std::move(options.approver), basis.clock);
   options.gate.who = who.principals();
   if (who.stop.stop_possible()) options.gate.stop = who.stop;
   ProposedTree tree(proposal, basis.base, basis.root_path);
   tree.set_base_name(basis.base_name);
+  tree.set_rules(rules);
   // If galley.toml must not be changed, the rules refuse it with a better message.
   if (config.configuration_is_editable) {
     GALLEY_ASSIGN(const auto flaw, proposed_configuration_flaw(tree));

@@ -23,7 +23,8 @@ struct JudgementBasis {
   CommandRunner* runner;         ///< null: command validators fail
   ValidatorCache* cache;         ///< null: results are not cached
   const Clock& clock;
-  std::string base_name = {};  ///< as ProposedTree's
+  std::string base_name = {};        ///< as ProposedTree's
+  const Directory* rules = nullptr;  ///< as ProposedTree's; null: `base`
 };
 
 /// Returns the verdict of the gate on a proposal. May be called from several threads.

@@ -47,9 +47,9 @@ Totals add_up(const ProposedTree& tree, const std::set<RelPath>& moved) {
     const bool is_directory = change.after.kind == FileKind::kDirectory ||
                               (change.is_delete() && change.before.kind == FileKind::kDirectory);
     if (is_directory && change.before.kind != FileKind::kRegular) continue;
-    if (change.is_delete() && moved.contains(change.path)) continue;
+    if ((change.removes_file() || change.is_delete()) && moved.contains(change.path)) continue;
     ++totals.files;
-    if (change.is_delete()) {
+    if (change.removes_file() || change.is_delete()) {
       ++totals.deletes;
       totals.deleted_bytes += change.before.size;
     } else if (change.before.content != change.after.content) {

@@ -39,7 +39,7 @@ tl::unexpected<Error> not_a_baseline(std::string_view file, std::string_view why
 Result<FindingRules> FindingRules::of(const Config& config, const ProposedTree& tree) {
   FindingRules rules(config, tree);
   if (!config.findings.baseline.empty()) {
-    GALLEY_ASSIGN(rules.baseline_, Baseline::load(tree.workspace(), config.findings.baseline));
+    GALLEY_ASSIGN(rules.baseline_, Baseline::load(tree.rules(), config.findings.baseline));
   }
   if (config.owners.is_required) GALLEY_TRY(rules.find_owners());
   return rules;
@@ -47,7 +47,7 @@ Result<FindingRules> FindingRules::of(const Config& config, const ProposedTree& 
 
 Result<void> FindingRules::find_owners() {
   GALLEY_ASSIGN(const Owners owners,
-                Owners::load(tree_->workspace(), config_->owners.file, config_->owners.lines));
+                Owners::load(tree_->rules(), config_->owners.file, config_->owners.lines));
   for (const Change& change : tree_->proposal().changes()) {
     for (auto& needed : owners.of(change.path)) {
       const auto known = std::find_if(owned_.begin(), owned_.end(),

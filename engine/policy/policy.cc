@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/policy/agent_files.h"
+#include "engine/policy/agent_links.h"
 #include "engine/policy/effects.h"
 #include "engine/policy/git_directories.h"
 
@@ -91,14 +92,18 @@ std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const 
   return always(path, "the configuration of Galley is never changed by an edit", kEditItYourself);
 }
 
-/// An agent that changes its own configuration can switch off the hook that judges it. People may.
-std::optional<Judgement> Policy::judge_agent_files(const RelPath& path,
-                                                   const Principals& who) const {
+/// The agent that may not change the configuration of agents: it could switch off the hook that
+/// judges it. People may.
+const std::string* Policy::bound_agent(const Principals& who) const {
   const auto agent = std::find_if(who.names().begin(), who.names().end(),
                                   [](const std::string& name) { return !name.empty(); });
-  if (config_->agent_files_are_editable || agent == who.names().end() || !is_agent_file(path)) {
-    return std::nullopt;
-  }
+  return config_->agent_files_are_editable || agent == who.names().end() ? nullptr : &*agent;
+}
+
+std::optional<Judgement> Policy::judge_agent_files(const RelPath& path, const Principals& who,
+                                                   bool is_linked) const {
+  const std::string* agent = bound_agent(who);
+  if (agent == nullptr || (!is_linked && !is_agent_file(path))) return std::nullopt;
   return always(
       path,
       fmt::format("the configuration of agents is not changed in the name of the agent {}", *agent),
@@ -179,7 +184,9 @@ Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
 
 /// The rules that apply whatever galley.toml says.
 Result<void> Policy::judge_fixed_rules(const ProposedTree& tree, const Change& change,
-                                       const Principals& who, std::vector<Judgement>& out) const {
+                                       const Principals& who,
+                                       const std::vector<RelPath>& agent_links,
+                                       std::vector<Judgement>& out) const {
   for (const auto* source : {&change.renamed_from, &change.copied_from}) {
     if (source->has_value() && (*source)->is_protected()) {
       out.push_back(always(change.path, "its content comes from the protected " + (*source)->str(),
@@ -195,7 +202,11 @@ Result<void> Policy::judge_fixed_rules(const ProposedTree& tree, const Change& c
     out.push_back(*std::move(configuration));
     return {};
   }
-  if (auto of_agents = judge_agent_files(change.path, who)) {
+  const bool is_linked =
+      std::any_of(agent_links.begin(), agent_links.end(), [&](const RelPath& target) {
+        return change.path == target || change.path.str().starts_with(target.str() + "/");
+      });
+  if (auto of_agents = judge_agent_files(change.path, who, is_linked)) {
     out.push_back(*std::move(of_agents));
     return {};
   }
@@ -204,8 +215,23 @@ Result<void> Policy::judge_fixed_rules(const ProposedTree& tree, const Change& c
 
 void Policy::judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                           std::vector<Judgement>& out) const {
-  const PathOperation operation = operation_of(change);
-  const bool is_directory = is_directory_change(change);
+  // A folder in the place of a file deletes the file, too.
+  if (change.removes_file() && !change.is_delete()) {
+    judge_operation(tree, change, PathOperation::kDelete, agent, out);
+  }
+  judge_operation(tree, change, operation_of(change), agent, out);
+  for (const auto* source : {&change.renamed_from, &change.copied_from}) {
+    if (!source->has_value()) continue;
+    Judgement read = judge_read(**source, agent);
+    if (read.decision != Decision::kAllow) out.push_back(std::move(read));
+  }
+}
+
+void Policy::judge_operation(const ProposedTree& tree, const Change& change,
+                             PathOperation operation, std::string_view agent,
+                             std::vector<Judgement>& out) const {
+  const bool replaces_file = operation == PathOperation::kDelete && !change.is_delete();
+  const bool is_directory = is_directory_change(change) && !replaces_file;
   // Directories that come or go with their contents are not judged: only a rule that names a
   // directory says more than the rules for the paths below.
   const bool is_implied = is_directory && has_change_below(tree.proposal().changes(), change.path);
@@ -217,20 +243,19 @@ void Policy::judge_change(const ProposedTree& tree, const Change& change, std::s
   if (rules.decision != Decision::kAllow && !(is_implied && rules.rule == "policy.default")) {
     out.push_back(std::move(rules));
   }
-  for (const auto* source : {&change.renamed_from, &change.copied_from}) {
-    if (!source->has_value()) continue;
-    Judgement read = judge_read(**source, agent);
-    if (read.decision != Decision::kAllow) out.push_back(std::move(read));
-  }
 }
 
 Result<PolicyReport> Policy::judge(const ProposedTree& tree, const Principals& who) const {
   PolicyReport report;
   auto& found = report.judgements;
   GALLEY_ASSIGN(const GitDirectories git, GitDirectories::of(tree));
+  std::vector<RelPath> agent_links;
+  if (bound_agent(who) != nullptr) {
+    GALLEY_ASSIGN(agent_links, targets_of_agent_links(tree.workspace(), tree.root_path()));
+  }
   for (const Change& change : tree.proposal().changes()) {
     const size_t before = found.size();
-    GALLEY_TRY(judge_fixed_rules(tree, change, who, found));
+    GALLEY_TRY(judge_fixed_rules(tree, change, who, agent_links, found));
     if (const std::string why = git.protection_reason(change); !why.empty()) {
       found.push_back(always(change.path, why, "use git itself, or leave this path out"));
     }

@@ -146,13 +146,19 @@ class Policy {
   [[nodiscard]] std::optional<Judgement> judge_configuration(const RelPath& path) const;
   [[nodiscard]] Judgement judge_rules(const RelPath& path, PathOperation operation,
                                       std::string_view agent, bool is_directory) const;
+  [[nodiscard]] const std::string* bound_agent(const Principals& who) const;
   [[nodiscard]] std::optional<Judgement> judge_agent_files(const RelPath& path,
-                                                           const Principals& who) const;
+                                                           const Principals& who,
+                                                           bool is_linked = false) const;
+  /// `agent_links`: what targets_of_agent_links() returns.
   [[nodiscard]] Result<void> judge_fixed_rules(const ProposedTree& tree, const Change& change,
                                                const Principals& who,
+                                               const std::vector<RelPath>& agent_links,
                                                std::vector<Judgement>& out) const;
   void judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                     std::vector<Judgement>& out) const;
+  void judge_operation(const ProposedTree& tree, const Change& change, PathOperation operation,
+                       std::string_view agent, std::vector<Judgement>& out) const;
 
   const Config* config_;
 };

@@ -29,7 +29,10 @@ Error wrong_kind(const RelPath& path, std::string_view wanted) {
 
 ProposedTree::ProposedTree(const Proposal& proposal, const Directory& workspace,
                            std::string root_path)
-    : proposal_(&proposal), workspace_(&workspace), root_path_(std::move(root_path)) {}
+    : proposal_(&proposal),
+      workspace_(&workspace),
+      rules_(&workspace),
+      root_path_(std::move(root_path)) {}
 
 const Change* ProposedTree::change(const RelPath& path) const {
   const ChangeSet& changes = proposal_->changes();

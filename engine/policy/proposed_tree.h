@@ -25,6 +25,10 @@ class ProposedTree {
   /// Sets a name that identifies every byte of the unchanged tree, for example the id of a git
   /// tree.
   void set_base_name(std::string name) { base_name_ = std::move(name); }
+  /// Sets the tree that has the files with rules, such as CODEOWNERS, if it is another one: of a
+  /// branch, its target's newest state counts.
+  void set_rules(const Directory& rules) { rules_ = &rules; }
+  [[nodiscard]] const Directory& rules() const { return *rules_; }
   /// Returns that name; empty for files on disk.
   [[nodiscard]] const std::string& base_name() const { return base_name_; }
 
@@ -50,6 +54,7 @@ class ProposedTree {
 
   const Proposal* proposal_;
   const Directory* workspace_;
+  const Directory* rules_;
   std::string root_path_;
   std::string base_name_;
 };

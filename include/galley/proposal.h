@@ -78,6 +78,11 @@ struct Change {
     return before.kind != FileKind::kAbsent && after.kind != FileKind::kAbsent &&
            before.kind != after.kind;
   }
+  /// A file or link that is deleted, or replaced by a directory.
+  [[nodiscard]] bool removes_file() const {
+    const bool was_file = before.kind == FileKind::kRegular || before.kind == FileKind::kSymlink;
+    return was_file && (after.kind == FileKind::kAbsent || after.kind == FileKind::kDirectory);
+  }
   bool operator==(const Change&) const = default;
 };
 

@@ -1011,6 +1011,21 @@ class OwnConfiguration(HookCase):
                 self.assertIn("the configuration of agents", reason)
         self.assertEqual(self.answer("claude", "Write", {"file_path": "CLAUDE.md", "content": "x"})[0], "allow")
 
+    def test_files_behind_a_link_are_configuration_too(self):
+        for name in ("shared", "servers", ".gemini", "far"):
+            (self.work / name).mkdir()
+        (self.work / "shared" / "settings.json").write_text("{}\n")
+        (self.work / ".claude").symlink_to("shared")
+        (self.work / ".gemini" / "settings.json").symlink_to("../servers/gemini.json")
+        (self.work / ".mcp.json").symlink_to(self.work / "servers" / "link")
+        (self.work / "servers" / "link").symlink_to("../far/mcp.json")
+        for path in ("shared/settings.json", "shared/hooks/new", "servers/gemini.json", "far/mcp.json"):
+            with self.subTest(path):
+                answer, reason = self.answer("claude", "Write", {"file_path": path, "content": "{\"a\": 1}\n"})
+                self.assertEqual(answer, "deny")
+                self.assertIn("the configuration of agents", reason)
+        self.assertEqual(self.answer("claude", "Write", {"file_path": "far/other.json", "content": "{}\n"})[0], "allow")
+
     def test_an_agent_cannot_commit_a_change_of_the_configuration_of_agents(self):
         (self.work / ".claude").mkdir()
         (self.work / ".claude" / "settings.json").write_text("{}\n")
