@@ -102,6 +102,9 @@ class ChangeSetBuilder {
                               changes_.size(), limits::kMaxChanges));
     }
     for (auto& [path, change] : changes_) {
+      if (change.renamed_from && at(*change.renamed_from).after.kind != FileKind::kAbsent) {
+        change.renamed_from.reset();
+      }
       if (change.before != change.after) made_.changes.push_back(std::move(change));
     }
     return std::move(made_);
@@ -130,7 +133,8 @@ class ChangeSetBuilder {
     Change& change = at(*path);
     change.after = after;
     if (!is_move) {
-      change.before = before;
+      // A path that left the index is listed again, as untracked.
+      if (change.before.kind == FileKind::kAbsent) change.before = before;
     } else if (from) {
       (raw.status == 'R' ? change.renamed_from : change.copied_from) = *from;
       if (raw.status == 'R') at(*from).before = before;

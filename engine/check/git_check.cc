@@ -106,6 +106,7 @@ struct GitCheck::State {
                                                 const std::string& tree, const DiffFrom& diff);
   Result<std::vector<std::string>> parents_of(const std::string& commit) const;
   Result<std::vector<std::string>> sides_of_head() const;
+  Result<std::vector<std::string>> merge_heads() const;
   Result<std::vector<GitRawChange>> staged();
   Result<std::vector<GitRawChange>> worktree();
   Result<std::vector<GitRawChange>> between(const std::string& from, const std::string& to);
@@ -339,11 +340,32 @@ Result<std::vector<std::string>> GitCheck::State::parents_of(const std::string& 
 /// needs approval, and all content is judged.
 Result<std::vector<std::string>> GitCheck::State::sides_of_head() const {
   const auto head = resolve("HEAD", "commit");
-  const auto merging = resolve("MERGE_HEAD", "commit");
-  if (!head || !merging) return std::vector<std::string>();
-  GALLEY_ASSIGN(const bool same_rules,
-                have_same_file(git, *head, *merging, std::string(kConfigFileName)));
-  return same_rules ? std::vector<std::string>{*head, *merging} : std::vector<std::string>();
+  GALLEY_ASSIGN(const std::vector<std::string> merging, merge_heads());
+  if (!head || merging.empty()) return std::vector<std::string>();
+  std::vector<std::string> sides = {*head};
+  for (const std::string& one : merging) {
+    GALLEY_ASSIGN(const bool same_rules,
+                  have_same_file(git, *head, one, std::string(kConfigFileName)));
+    if (!same_rules) return std::vector<std::string>();
+    sides.push_back(one);
+  }
+  return sides;
+}
+
+/// The commits that are being merged: several in an octopus merge.
+Result<std::vector<std::string>> GitCheck::State::merge_heads() const {
+  constexpr uint64_t kMaxBytes = uint64_t{64} << 10U;
+  std::vector<std::string> heads;
+  GALLEY_ASSIGN(const std::string place,
+                git.run({"rev-parse", "--path-format=absolute", "--git-path", "MERGE_HEAD"}));
+  const auto text = read_host_file(without_line_end(place), kMaxBytes);
+  if (!text) return heads;
+  for (size_t begin = 0, end = 0; begin < text->size(); begin = end + 1) {
+    end = std::min(text->find('\n', begin), text->size());
+    GALLEY_ASSIGN(std::string commit, resolve(text->substr(begin, end - begin), "commit"));
+    heads.push_back(std::move(commit));
+  }
+  return heads;
 }
 
 Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& source) {
@@ -606,9 +628,10 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
     judging.gate.approved.push_back(state.proposal->id());
     judging.gate.approved_by = given->by;
   }
-  const JudgementBasis basis{state.config,        *state.base,        state.root,
-                             state.need_runner(), state.need_cache(), state.clock(),
-                             state.base->id()};
+  const GitTree rules(state.trees, state.rules_tree);
+  const JudgementBasis basis{
+      state.config,       *state.base,   state.root,       state.need_runner(),
+      state.need_cache(), state.clock(), state.base->id(), &rules};
   GALLEY_ASSIGN(Verdict verdict,
                 verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
   if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;

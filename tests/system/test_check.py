@@ -211,6 +211,36 @@ class Staged(CheckCase):
         self.assertFalse(mark.exists(), "a program that the repository configures ran")
 
 
+    def test_a_path_that_left_the_index_is_still_a_change(self):
+        rules = '[[policy.rule]]\npaths = ["a.txt"]\noperations = ["modify", "delete"]\ndecision = "deny"\n'
+        for number, (words, expected) in enumerate(((("rm", "-q", "--cached", "a.txt"), {("modify", "a.txt")}),
+                                                    (("mv", "a.txt", "moved.txt"), {("modify", "a.txt"), ("create", "moved.txt")}))):
+            with self.subTest(words):
+                repo = self.make(f"left-{number}", rules)
+                self.run_git(repo, *words)
+                self.put(repo, {"a.txt": "one\ntwo\nthree\nfour\n"})
+                said = self.check(repo, "--worktree", expect=1)
+                self.assertEqual(self.changes_of(said), expected)
+
+    def test_a_folder_in_the_place_of_a_file_deletes_the_file(self):
+        rules = '[policy.effects]\nmax_deletes = 0\nover_limit = "deny"\n'
+        rules += '[[policy.rule]]\npaths = ["a.txt"]\noperations = ["delete"]\ndecision = "deny"\n'
+        repo = self.make("replaced", rules)
+        (repo / "a.txt").unlink()
+        self.put(repo, {"a.txt/x": "x\n"})
+        self.run_git(repo, "add", "-A")
+        said = self.check(repo, expect=1)
+        self.assertEqual({rule for rule, _ in self.rules_of(said)}, {"policy.effect", "policy.path"})
+
+    def test_each_side_of_an_octopus_merge_is_known(self):
+        for name in ("x", "y"):
+            self.run_git(self.repo, "checkout", "-qb", name, "main")
+            self.commit(self.repo, {f"{name}.txt": f"{name}\n"})
+        self.run_git(self.repo, "checkout", "-q", "main")
+        self.run_git(self.repo, "merge", "-q", "--no-commit", "x", "y", expect=None)
+        self.assertEqual(self.check(self.repo)["changes"], [])
+
+
 class Ranges(CheckCase):
     def test_the_changes_of_a_branch_are_judged_from_the_merge_base(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
@@ -226,6 +256,19 @@ class Ranges(CheckCase):
         self.commit(self.repo, {"galley.toml": "", "x.json": "{broken\n"})
         said = self.check(self.repo, "--range", "main..side", expect=1)
         self.assertIn(("json.syntax", "x.json"), self.rules_of(said))
+
+    def test_so_are_its_owners_its_baseline_and_its_secrets(self):
+        rules = '[owners]\nrequired = true\n[findings]\nbaseline = "base.json"\n'
+        rules += '[[validator]]\nbuiltin = "secrets"\nrules_file = "secrets.toml"\n'
+        secret_rules = "[[rules]]\nid = 'none'\nregex = 'nothing-like-it'\n"
+        repo = self.make("owned", rules, {"secrets.toml": secret_rules, "base.json": '{"schema": "galley.baseline/1", "findings": []}\n'})
+        self.run_git(repo, "branch", "side")
+        self.commit(repo, {"CODEOWNERS": "a.txt @alice\n", "secrets.toml": secret_rules.replace("nothing-like-it", "key-[0-9]+")})
+        self.run_git(repo, "checkout", "-q", "side")
+        self.commit(repo, {"a.txt": "changed\n", "b.txt": "key-42\n"})
+        said = self.check(repo, "--range", "main..side", expect=1)
+        self.assertIn("b.txt", {path for _, path in self.rules_of(said)})
+        self.assertIn("@alice", json.dumps(said))
 
     def test_a_change_of_the_rules_waits_for_a_person(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
