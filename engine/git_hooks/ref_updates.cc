@@ -52,13 +52,16 @@ bool take_words(const std::vector<std::string_view>& words, const WordOrder& ord
   return true;
 }
 
-std::vector<std::string_view> words_of(std::string_view line) {
+/// The first of `count` words may have spaces: a revision as it was typed, such as `:/fix it`.
+std::vector<std::string_view> words_of(std::string_view line, size_t count) {
   std::vector<std::string_view> words;
-  for (size_t begin = 0; begin <= line.size();) {
-    const size_t end = std::min(line.find(' ', begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
+  while (words.size() + 1 < count) {
+    const size_t space = line.rfind(' ');
+    if (space == std::string_view::npos) break;
+    words.insert(words.begin(), line.substr(space + 1));
+    line = line.substr(0, space);
   }
+  words.insert(words.begin(), line);
   return words;
 }
 
@@ -74,7 +77,7 @@ Result<std::vector<RefUpdate>> parse_lines(std::string_view text, const WordOrde
                       " references; push them in parts");
     }
     RefUpdate update;
-    if (!take_words(words_of(line), order, update)) {
+    if (!take_words(words_of(line, order.count), order, update)) {
       return fail(bad_line(updates.size() + 1, line));
     }
     updates.push_back(std::move(update));
@@ -156,6 +159,24 @@ Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange
   return taken;
 }
 
+Result<bool> has_no_commit(const GitProgram& git, const KnownCommits& known) {
+  std::vector<std::string> words = {"rev-list", "--max-count=1"};
+  words.insert(words.end(), known.known.begin(), known.known.end());
+  GALLEY_ASSIGN(const std::string said, git.run(words));
+  return said.empty();
+}
+
+tl::unexpected<Error> no_rules(const std::string& ref, const KnownCommits& known) {
+  const bool is_server = known.main_branch == "HEAD";
+  return fail(ErrorKind::kRefused, "hook.no_rules",
+              "'" + printable_line(ref) +
+                  "' has no commit in common with the other side, and the main branch of that side "
+                  "is not known, so there are no rules to judge it by; " +
+                  (is_server ? "let HEAD of this repository name its main branch: git symbolic-ref "
+                               "HEAD refs/heads/main"
+                             : "find it out with: git remote set-head origin --auto"));
+}
+
 }  // namespace
 
 Result<KnownCommits> known_of_remote(const GitProgram& git, const std::string& remote) {
@@ -195,9 +216,11 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
   }
   GALLEY_ASSIGN(range.from, last_known(git, range.to, known));
   GALLEY_ASSIGN(range.rules, commit_of(git, known.main_branch));
-  // The very first push: the only rules are its own.
-  const bool is_first = range.from.empty() && range.rules.empty();
-  if (is_first) range.rules = range.to;
+  if (range.from.empty() && range.rules.empty()) {
+    GALLEY_ASSIGN(const bool is_first, has_no_commit(git, known));
+    if (!is_first) return no_rules(update.ref, known);
+    range.rules = range.to;  // the very first push: the only rules are its own
+  }
   if (range.from != range.to && !range.from.empty()) {
     GALLEY_ASSIGN(range.known, taken_in(git, range, known));
   }

@@ -356,6 +356,19 @@ class Pushing(HookCase):
         self.assert_refused(self.run_git("push", "-q", "origin", "main"), "refs/heads/main", "secret/x", "no secrets")
         self.assertNotEqual(self.head(self.server, "main"), self.head())
 
+    def test_a_beginning_of_its_own_needs_the_rules_of_the_main_branch(self):
+        self.git("remote", "set-head", "origin", "--delete")
+        self.git("checkout", "-q", "--orphan", "own")
+        self.git("rm", "-rfq", ".")
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "-q", "origin", "own"), "git remote set-head origin --auto")
+        self.git("remote", "set-head", "origin", "--auto")
+        self.assert_refused(self.run_git("push", "-q", "origin", "own"), "secret/x", "no secrets")
+
+    def test_a_pushed_revision_may_have_spaces(self):
+        self.assert_done(self.commit_file("b.txt", "b\n", "more work"))
+        self.assert_done(self.run_git("push", "-q", "origin", ":/more work:refs/heads/x"))
+
     def at_terminal(self, *arguments, answer="y"):
         """Runs git with a person who answers the one question, or with no question if `answer` is
         empty."""
@@ -586,6 +599,15 @@ class Serving(HookCase):
         (self.scratch / "config" / "galley" / "config.toml").write_text("")
         self.git("reset", "-q", "--hard", "HEAD~")
         self.assert_refused(self.run_git("push", "-qf", "origin", "main"), "galley.toml")
+
+    def test_a_push_with_an_own_beginning_brings_no_rules_of_its_own(self):
+        self.git("symbolic-ref", "HEAD", "refs/heads/unborn", work=self.server)
+        self.git("checkout", "-q", "--orphan", "own")
+        self.git("rm", "-rfq", ".")
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "-q", "origin", "own"), "refs/heads/own", "git symbolic-ref HEAD")
+        self.git("symbolic-ref", "HEAD", "refs/heads/main", work=self.server)
+        self.assert_refused(self.run_git("push", "-q", "origin", "own"), "secret/x", "no secrets")
 
     def test_update_judges_one_reference(self):
         self.galley("hook", "uninstall", work=self.server, expect=0)
