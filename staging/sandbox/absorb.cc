@@ -70,6 +70,9 @@ class Absorption {
   Result<Tally> absorb_directory(const RelPath& path, Below below);
   Result<void> absorb_entry(FileKind kind, const RelPath& path, Below below);
   Result<void> absorb_whiteout(const RelPath& path);
+  Result<void> stash_whiteout(const RelPath& path);
+  Result<void> drop_outputs(const RelPath& path);
+  Result<void> hide(const RelPath& path);
   Result<void> absorb_subdirectory(const RelPath& path, Below below);
   Result<void> absorb_file(const RelPath& path);
   Result<void> absorb_symlink(const RelPath& path);
@@ -236,6 +239,10 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   ++report_.ignored;
   if (rules_.is_live || now.kind == FileKind::kAbsent) return {};
   GALLEY_TRY(make_scratch_parents(path));
+  return hide(path);
+}
+
+Result<void> Absorption::hide(const RelPath& path) {
   auto hidden = make_whiteout(scratch_, path);
   // Where whiteouts cannot be made (the copy level on overlayfs), an ignored file that a command
   // deleted exists again for the next one, as in the workspace.
@@ -258,7 +265,7 @@ Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
 Result<void> Absorption::remove(const RelPath& path, const Node& now) {
   if (now.kind == FileKind::kAbsent) return {};
   if (now.kind == FileKind::kDirectory) {
-    GALLEY_ASSIGN(const FileStat base, overlay_.workspace().stat(path));
+    GALLEY_ASSIGN(const FileStat base, reachable_stat(overlay_.workspace(), path));
     if (base.kind == FileKind::kDirectory) {
       GALLEY_ASSIGN(const auto opened, overlay_.workspace().open_directory(path));
       GALLEY_ASSIGN(const auto entries, opened->list());
@@ -295,6 +302,8 @@ Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& 
   if (now.kind == FileKind::kDirectory && node.kind != FileKind::kDirectory) {
     GALLEY_TRY(remove(path, now));
   }
+  const bool is_other = node.kind != FileKind::kDirectory || now.kind != FileKind::kDirectory;
+  if (is_other && !rules_.is_live) GALLEY_TRY(drop_outputs(path));
   ++report_.staged;
   return overlay_.put(path, node, Change::WriteTime{mtime_ns, true});
 }
@@ -327,16 +336,18 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   found.size = hashed.size;
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, found));
-  if (is_same) return {};
-  if (!adopted_.contains(found.content)) {
+  if (!is_same && !adopted_.contains(found.content)) {
     ContentStore& store = *overlay_.store();
     GALLEY_TRY(rules_.copies_contents
                    ? store.ContentStore::adopt(found.content, *at.directory, at.name)
                    : store.adopt(found.content, *at.directory, at.name));
     adopted_.insert(found.content);
   }
-  // Another name of the same file will still be visited.
-  if (is_unreadable && stat.nlink > 1) GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
+  // Another name of the same file will still be visited, and the layer may be used again.
+  if (is_unreadable && (stat.nlink > 1 || rules_.copies_contents)) {
+    GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
+  }
+  if (is_same) return {};
   return put(path, found, now, stat.mtime_ns);
 }
 
@@ -425,7 +436,7 @@ Result<bool> Absorption::is_committed_since(const Directory& opened, const RelPa
   const bool is_of_sync = made.birth_ns != 0 && stamp.inode == made.inode &&
                           stamp.device == made.device && stamp.mtime_ns == made.birth_ns;
   if (is_of_sync) return true;
-  GALLEY_ASSIGN(const FileStat below, overlay_.workspace().stat(path));
+  GALLEY_ASSIGN(const FileStat below, reachable_stat(overlay_.workspace(), path));
   return made.birth_ns != 0 && below.birth_ns > made.birth_ns;
 }
 
@@ -456,8 +467,12 @@ Result<void> Absorption::make_scratch_parents(const RelPath& path) {
   GALLEY_TRY(make_scratch_parents(parent));
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(scratch_.remove_file(parent));
   GALLEY_TRY(scratch_.make_directory(parent, kMergedDirectoryMode));
-  GALLEY_ASSIGN(FileStat like, overlay_.workspace().stat(parent));
-  if (like.kind != FileKind::kDirectory) {
+  GALLEY_ASSIGN(FileStat like, reachable_stat(overlay_.workspace(), parent));
+  GALLEY_ASSIGN(const FileStat own, stat(parent));
+  if (own.kind == FileKind::kDirectory) {
+    like = own;
+    like.mode &= kPermissionBits;
+  } else if (like.kind != FileKind::kDirectory) {
     GALLEY_ASSIGN(like, overlay_.workspace().stat(RelPath::root()));
     like.mode = kMergedDirectoryMode;
   }
@@ -473,6 +488,10 @@ Result<void> Absorption::stash(const RelPath& path) {
     return {};
   }
   GALLEY_ASSIGN(const FileStat look, stat(path));
+  if (look.kind == FileKind::kOther) {
+    GALLEY_ASSIGN(const Place at, place(path));
+    if (is_whiteout(*at.directory, at.name)) return stash_whiteout(path);
+  }
   GALLEY_ASSIGN(const FileStat there, scratch_.stat(path));
   if (look.kind == FileKind::kDirectory && there.kind == FileKind::kDirectory) {
     GALLEY_ASSIGN(const bool is_merged, merge_outputs(path, look));
@@ -487,6 +506,29 @@ Result<void> Absorption::stash(const RelPath& path) {
     if (moved || moved.error().os_error != EXDEV) return moved;
   }
   return copy_output(path);
+}
+
+/// An output that the command deleted. Only what the workspace has needs to be hidden: a whiteout
+/// over nothing would be listed as an entry that does not exist.
+Result<void> Absorption::stash_whiteout(const RelPath& path) {
+  ++report_.ignored;
+  GALLEY_TRY(drop_outputs(path));
+  GALLEY_ASSIGN(const FileStat below, reachable_stat(overlay_.workspace(), path));
+  if (below.kind == FileKind::kAbsent) return {};
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    GALLEY_ASSIGN(const FileStat there, scratch_.stat(above));
+    if (there.kind != FileKind::kDirectory) continue;
+    GALLEY_ASSIGN(const bool hides_all, is_opaque(scratch_, above));
+    if (hides_all) return {};
+  }
+  GALLEY_TRY(make_scratch_parents(path));
+  return hide(path);
+}
+
+/// Drops what earlier commands left at a path that git ignores.
+Result<void> Absorption::drop_outputs(const RelPath& path) {
+  GALLEY_ASSIGN(const FileStat there, scratch_.stat(path));
+  return there.kind == FileKind::kAbsent ? Result<void>() : erase_layer(scratch_, path);
 }
 
 /// Returns false if the directory is opaque and so replaces the existing one.

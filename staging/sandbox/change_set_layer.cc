@@ -226,6 +226,15 @@ Result<bool> is_below_own(const Overlay::Entries& before, const RelPath& path,
   return false;
 }
 
+void add_files_below(const RelPath& folder, const Overlay::Entries& entries,
+                     Overlay::Entries& found) {
+  const std::string below = folder.str() + "/";
+  for (auto at = entries.upper_bound(folder); at != entries.end(); ++at) {
+    if (!at->first.str().starts_with(below)) continue;
+    if (at->second.before.kind == FileKind::kRegular) found.emplace(at->first, at->second);
+  }
+}
+
 }  // namespace
 
 Result<void> check_changed_files(const Overlay::Entries& before, const WritableDirectory& upper,
@@ -237,7 +246,11 @@ Result<void> check_changed_files(const Overlay::Entries& before, const WritableD
   for (const auto& [path, entry] : overlay.entries()) {
     const bool is_file =
         entry.before.kind == FileKind::kRegular || entry.before.kind == FileKind::kSymlink;
-    if (!is_file || entry.before == entry.now || before.contains(path)) continue;
+    // What is moved into a folder keeps its own time stamps.
+    const bool is_lost_folder =
+        entry.before.kind == FileKind::kDirectory && entry.now.kind != FileKind::kDirectory;
+    if (!is_file && !is_lost_folder) continue;
+    if (entry.before == entry.now || before.contains(path)) continue;
     const int64_t changed = entry.base.ctime_ns;
     if (changed <= rules.began_ns || changed > rules.ended_ns + kReadingBackNs) continue;
     if (!rules.empties_changed_bases) {
@@ -248,7 +261,9 @@ Result<void> check_changed_files(const Overlay::Entries& before, const WritableD
     const int64_t unchanged_ns = is_own ? 0 : rules.unchanged_ns;
     GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path, unchanged_ns));
     // The clock of both stamps advances only every few milliseconds.
-    if (written <= changed) forgotten.emplace(path, entry);
+    if (written > changed) continue;
+    if (is_file) forgotten.emplace(path, entry);
+    if (is_lost_folder) add_files_below(path, overlay.entries(), forgotten);
   }
   if (forgotten.empty()) return {};
   GALLEY_ASSIGN(const ContentId nothing, overlay.store()->put(std::string()));

@@ -162,11 +162,12 @@ std::optional<LimitKind> kind_of(HelperBreach breach) {
   return std::nullopt;
 }
 
-/// Also returns true when a shell reports the signal of its child as exit status 128 plus the
-/// number.
-bool ended_by(const CommandResult& result, int signal_number) {
+/// A shell reports the signal of its child as exit status 128 plus the number. A program may have
+/// such a status, too: then it must have used most of what the limit allows.
+bool ended_by(const CommandResult& result, int signal_number, uint64_t limit, uint64_t used) {
   constexpr int kShellBase = 128;
-  return result.exit_signal == signal_number || result.exit_code == kShellBase + signal_number;
+  if (result.exit_signal == signal_number) return true;
+  return result.exit_code == kShellBase + signal_number && limit != 0 && used >= limit / 2;
 }
 
 Error setup_error(const HelperReport& report) {
@@ -285,9 +286,9 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   if (WIFSIGNALED(report.wait_status)) result.exit_signal = WTERMSIG(report.wait_status);
   if (const auto kind = kind_of(report.breach)) {
     result.breach = LimitBreach{*kind, report.limit, report.figure};
-  } else if (ended_by(result, SIGXFSZ)) {
+  } else if (ended_by(result, SIGXFSZ, request.file_bytes, report.written_bytes)) {
     result.breach = LimitBreach{LimitKind::kFileSize, request.file_bytes, request.file_bytes};
-  } else if (ended_by(result, SIGXCPU)) {
+  } else if (ended_by(result, SIGXCPU, request.cpu_s * 1'000'000'000, report.cpu_ns)) {
     result.breach = LimitBreach{LimitKind::kCpu, request.cpu_s, request.cpu_s};
   }
   result.standard_output = std::move(run.standard_output);

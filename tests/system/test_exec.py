@@ -320,6 +320,67 @@ class Exec(SystemCase):
         said = self.galley("exec", "--drop-on-failure", "--", "true", expect=2).stderr.decode()
         self.assertIn("--commit", said)
 
+    def in_one_transaction(self, *scripts, expect=0):
+        """Returns what the last of the commands said."""
+        self.galley("begin", expect=0)
+        for script in scripts:
+            said = self.galley("exec", "--", "sh", "-ec", script, expect=expect)
+        return said.stdout.decode()
+
+    def make_repository(self, ignored):
+        subprocess.run(["git", "init", "-q"], cwd=self.work, check=True)
+        (self.work / ".gitignore").write_text(ignored + "\n")
+
+    def test_a_deleted_output_is_gone_for_the_next_command(self):
+        self.make_repository("build/")
+        (self.work / "build").mkdir()
+        (self.work / "build" / "old.o").touch()
+        said = self.in_one_transaction("touch build/x.o build/y.o", "rm build/x.o build/old.o", "ls build; cp -r build copy; rm -r build copy; ls")
+        self.assertEqual(said.split("\n", 1)[0], "y.o")
+        self.assertNotIn("build", said)
+
+    def test_outputs_do_not_come_back_with_their_folder(self):
+        self.make_repository("out/*")
+        said = self.in_one_transaction("mkdir out; echo stale > out/old.o; echo k > k", "rm -r out; echo file > out",
+                                       "rm out; mkdir out; echo new > out/new.o", "ls out")
+        self.assertEqual(said, "new.o\n")
+
+    def test_a_new_folder_with_outputs_keeps_its_mode(self):
+        self.make_repository("*.o")
+        self.assertEqual(self.in_one_transaction("mkdir -m 700 out; echo o > out/x.o", "stat -c %a out"), "700\n")
+
+    def test_a_folder_in_the_place_of_a_link_can_be_emptied(self):
+        (self.work / "x").mkdir()
+        (self.work / "b").symlink_to("x")
+        self.in_one_transaction("rm b; mkdir -p b/sub; echo hi > b/sub/f", "rm -r b/sub; echo kept > other")
+        self.galley("commit", expect=0)
+        self.assertEqual((list((self.work / "b").iterdir()), (self.work / "other").read_text()), ([], "kept\n"))
+
+    def test_a_folder_that_was_moved_into_a_deleted_one_stays(self):
+        for name in ("d", "moved"):
+            (self.work / name).mkdir()
+            (self.work / name / "f").write_text(f"{name}\n")
+        time.sleep(1)  # the file is older than the command
+        command = subprocess.Popen([GALLEY, "-C", self.work, "exec", "--commit", "--", "sh", "-c", "rm -r d; echo > gone; sleep 1; mkdir d"],
+                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, **self.environment})
+        time.sleep(0.5)
+        (self.work / "moved").rename(self.work / "d" / "moved")
+        said = command.communicate(timeout=60)[1]
+        self.assertEqual(command.returncode, 1, said)
+        self.assertIn(b"changed on disk while the command ran", said)
+        self.assertEqual((self.work / "d" / "moved" / "f").read_text(), "moved\n")
+
+    def test_a_file_does_not_grow_without_being_written(self):
+        script = "import os\nf = os.open('f', os.O_RDWR | os.O_CREAT)\nos.posix_fallocate(f, 0, 5000)\nprint(os.fstat(f).st_size)"
+        self.assertEqual(self.galley("exec", "--begin", "--", "python3", "-c", script, expect=0).stdout, b"5000\n")
+        said = self.galley("exec", "--", "fallocate", "-n", "-l", "100M", "f", expect=1).stderr
+        self.assertIn(b"unsupported", said)
+
+    def test_a_status_like_that_of_a_limit_is_the_programs_own(self):
+        for status in (152, 153):
+            said = self.galley("exec", "--begin", "--keep-on-failure", "--", "sh", "-c", f"echo x > f{status}; exit {status}", expect=status)
+            self.assertIn(b"1 path staged", said.stderr)
+
     def test_a_command_that_is_refused_leaves_no_transaction_of_its_own(self):
         self.galley("exec", "--begin", "--timeout", "200000", "--", "true", expect=2)
         self.assertEqual(list((self.work / ".galley/stage").glob("*")), [])

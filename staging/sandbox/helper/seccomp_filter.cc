@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/falloc.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
@@ -133,6 +134,7 @@ constexpr SystemCall kMknodat = call(SYS_mknodat, 259, 33);
 static_assert(SYS_chmod == 90 && SYS_open == 2 && SYS_creat == 85 && SYS_mknod == 133);
 #endif
 
+constexpr SystemCall kFallocate = call(SYS_fallocate, 285, 47);
 constexpr SystemCall kMemfdCreate = call(SYS_memfd_create, 319, 279);
 constexpr SystemCall kGetRandom = call(SYS_getrandom, 318, 278);
 constexpr SystemCall kClone = call(SYS_clone, 56, 220);
@@ -237,6 +239,13 @@ void look_at_ioctl(Filter& filter) {
   filter.answer_if(TIOCSETD, kNo);
 }
 
+/// A file that grows without being written is counted by no limit. Programs then write instead.
+/// Holes may be punched.
+void look_at_fallocate(Filter& filter) {
+  filter.load_argument(1);
+  filter.answer_if_no_bit(FALLOC_FL_PUNCH_HOLE, SECCOMP_RET_ERRNO | EOPNOTSUPP);
+}
+
 /// Families that no namespace isolates (vsock, raw packets, the kernel's crypto …) are always
 /// refused.
 template <bool kLocal, bool kInternet>
@@ -312,6 +321,7 @@ std::vector<CallRule> call_rules(Machine machine, const SeccompOptions& options)
   add(kUnshare, kNo, look_at_namespaces);
   add(kPtrace, kNo, look_at_ptrace);
   add(kIoControl, kNo, look_at_ioctl);
+  if (options.limits_files) add(kFallocate, kNo, look_at_fallocate);
   if (options.writes_host) {
     add_mode_rules<kSetuidOrSetgid>(add);
   } else {

@@ -25,6 +25,7 @@ struct SeccompOptions {
   bool internet_sockets = true;     ///< always allowed with local sockets
   bool writes_host = false;         ///< to folders of the host: setgid bits are refused, too
   bool fixed_random = false;        ///< no getrandom: programs read /dev/urandom instead
+  bool limits_files = false;        ///< fallocate makes no file larger
 };
 
 /// Returns a seccomp program for `machine`. It refuses the system calls that a command does not

@@ -266,6 +266,7 @@ bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure) {
   const bool is_host_network = request.host_network != 0;
   SeccompOptions options;
   options.restricts_programs = request.restricts_programs != 0;
+  options.limits_files = request.file_bytes != 0 || request.written_bytes != 0;
   options.fixed_random = request.fixed_random != 0;
   // In a private view, no socket of the host is visible. In the network of the host, Landlock must
   // block the abstract names of sockets.
