@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -49,6 +50,12 @@ void keep_commits_of(const RunFolder& folder, const WritableDirectory& stage, Ru
     const auto kept = keep_run_commits(**repository, stage);
     report.git_refs = std::max<uint64_t>(report.git_refs, kept.value_or(0));
     if (!kept) report.git_failure = kept.error().message;
+    const std::vector<std::string> submodules = changed_submodules(**repository);
+    if (kept && !submodules.empty()) {
+      report.git_failure = fmt::format(
+          "commits in a submodule are dropped, so leave out commits that name them ({})",
+          join_some(submodules, kMaxNamedEffects));
+    }
   }
 }
 
@@ -113,6 +120,18 @@ Action capture_action(const RunNote& note, const RunReport& report, bool is_live
 
 }  // namespace
 
+/// What a run wrote cannot be staged on a full disk. It must still be possible to drop it.
+Result<void> Transaction::take_up_run() {
+  const auto collected = collect_run();
+  if (collected || collected.error().os_error != ENOSPC) return collected;
+  state_->unstaged_run = collected.error();
+  state_->unstaged_run->message +=
+      "; what the run wrote is kept: free some space and repeat the command, or drop all of it "
+      "with: galley rollback --tx " +
+      id();
+  return {};
+}
+
 /// Replaces the staged changes with those of the run. A live run is captured again at each call. A
 /// finished run is captured once and then removed.
 Result<void> Transaction::collect_run() {
@@ -126,8 +145,10 @@ Result<void> Transaction::collect_run() {
   if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it never started
   if (!note) return fail(note.error());
   if (is_over && note->mount_fd >= 0) {
-    note->mount_fd = -1;  // we have the lock, so no process looks for its view
-    GALLEY_TRY(folder->write_note(*note));
+    // We have the lock, so no process looks for its view. The note only saves the next look, and
+    // on a full disk the run must still be dropped.
+    note->mount_fd = -1;
+    (void)folder->write_note(*note);
   }
   GALLEY_ASSIGN(RunCapture capture,
                 capture_run(workspace, *folder, state_->overlay.store(),

@@ -124,7 +124,7 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
     if (!stage) return fail(stage.error());
     GALLEY_ASSIGN(Transaction transaction,
                   Transaction::of_stage(*state_, *std::move(stage), agent, reason));
-    GALLEY_TRY(transaction.collect_run());
+    GALLEY_TRY(transaction.take_up_run());
     return transaction;
   }
 }

@@ -138,6 +138,15 @@ RefNames refs_of(const Directory& repository) {
   return refs;
 }
 
+/// The name under which an earlier commit is kept. A resumed run does not see the commits of the
+/// run before it, so it may give the name to another one, which does not contain them.
+std::string name_beside(const std::string& name, const std::string& id, const RefNames& made) {
+  constexpr size_t kShortId = 12;
+  const auto other = made.find(name);
+  if (other == made.end() || other->second == id) return name;
+  return (name == "HEAD" ? "refs/heads/HEAD" : name) + "-" + id.substr(0, kShortId);
+}
+
 Result<RefNames> kept_refs(const Directory& stage) {
   RefNames refs;
   const auto text = read_file(stage, chosen_path("git/refs"), kMaxRefsBytes);
@@ -158,12 +167,41 @@ Result<size_t> keep_run_commits(const WritableDirectory& repository,
   GALLEY_ASSIGN(const FileStat objects, stage.stat(chosen_path("git/objects")));
   if (moved == 0 && refs.empty() && objects.kind == FileKind::kAbsent) return 0;
   std::string text;
-  made.merge(refs);
+  for (const auto& [name, id] : refs) made.emplace(name_beside(name, id, made), id);
   for (const auto& [name, id] : made) {
     if (is_ours(name)) text += id + " " + name + "\n";
   }
   GALLEY_TRY(replace_file(stage, "git/refs", text));
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+namespace {
+
+/// The name of a submodule may have several parts.
+void add_submodules(const Directory& modules, const std::string& above, int depth,
+                    std::vector<std::string>& names) {
+  const auto entries = modules.list();
+  if (!entries || depth > kMaxRefDepth) return;
+  for (const DirectoryEntry& entry : *entries) {
+    const auto path = RelPath::parse(entry.name);
+    const auto one = path ? modules.open_directory(*path) : fail(path.error());
+    if (!one) continue;
+    const auto objects = (*one)->stat(chosen_path("objects"));
+    if (objects && objects->kind == FileKind::kDirectory) {
+      names.push_back(above + entry.name);
+    } else {
+      add_submodules(**one, above + entry.name + "/", depth + 1, names);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> changed_submodules(const Directory& repository) {
+  std::vector<std::string> names;
+  const auto modules = repository.open_directory(chosen_path("modules"));
+  if (modules) add_submodules(**modules, "", 0, names);
+  return names;
 }
 
 Result<std::vector<RunRef>> run_refs(const Directory& stage) {

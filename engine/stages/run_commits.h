@@ -19,13 +19,17 @@ struct RunRef {
 /// stage gets:
 ///
 ///     git/objects/  the moved objects of the layer: loose objects, packs and their indexes
-///     git/refs      its references, one line each: id SP name; a later run replaces a name
+///     git/refs      its references, one line each: id SP name. If a later run gives a name to
+///                   another commit, the earlier one is kept as `<name>-<12 digits of its id>`
 ///
 /// All other files of the layer are dropped, because git would use its configuration, hooks and
 /// lists of alternates. Returns the number of kept references; 0 without objects.
 /// Errors: kIo.
 [[nodiscard]] Result<size_t> keep_run_commits(const WritableDirectory& repository,
                                               const WritableDirectory& stage);
+
+/// The names of submodules to whose repositories the run added objects. They are not kept.
+[[nodiscard]] std::vector<std::string> changed_submodules(const Directory& repository);
 
 /// Returns the kept references.
 [[nodiscard]] Result<std::vector<RunRef>> run_refs(const Directory& stage);

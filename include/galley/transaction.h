@@ -314,6 +314,7 @@ class Transaction {
   [[nodiscard]] Action own_step(AuditKind kind) const;
   Result<void> drop_stage();
   Result<void> collect_run();
+  Result<void> take_up_run();
   Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };
