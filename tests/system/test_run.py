@@ -9,10 +9,11 @@ import signal
 import subprocess
 import threading
 import time
+import unittest
 from pathlib import Path
 
 import hostile
-from support import GALLEY, SystemCase, snapshot
+from support import GALLEY, SystemCase, need_own_mounts, snapshot
 from terminal_session import TerminalSession, is_running, wait_until
 
 PROMPT = r"ready\$ "
@@ -453,6 +454,48 @@ class Faults(RunCase):
         shell.expect(r"signal 9; 1 path changed.*Commit, keep or drop")
         shell.type("k\n")
         self.assertEqual(shell.finish(), 128 + 9)
+
+    def test_a_closed_input_has_nothing_in_it(self):
+        for script in ("cat", "echo out; sleep .2"):
+            said = subprocess.run(["sh", "-c", '"$0" run --drop -- sh -c "$1" <&-', GALLEY, script], cwd=self.work, check=True, timeout=60,
+                                  capture_output=True, env={**os.environ, **self.environment})
+            self.assertIn(b"exit 0", said.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root runs a sandbox on a file system that it mounted")
+    def test_a_run_that_filled_the_disk_can_be_dropped(self):
+        need_own_mounts()
+        mount = self.scratch / "small"
+        mount.mkdir()
+        script = (f"mount -t tmpfs -o size=3m small {mount} && cd {mount} && {GALLEY} run --commit -- sh -c 'head -c 4000000 /dev/zero > big'; "
+                  f"tx=$(ls .galley/stage/*); {GALLEY} rollback --tx $tx; echo $?; du -sk . | cut -f1")
+        said = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, check=False, timeout=120,
+                              env={**os.environ, **self.environment})
+        status, size = said.stdout.split()[-2:]
+        self.assertEqual(status, b"0", said.stderr)
+        self.assertLess(int(size), 1000)
+
+    def test_a_layer_is_used_again_with_its_modes(self):
+        self.galley("run", "--keep", "--", "sh", "-c", "echo n > new; chmod 200 new; mkfifo f", expect=1)
+        tx = self.open_transactions()[0]["tx"]
+        self.galley("run", "--resume", tx, "--keep", "--", "rm", "f", expect=0)
+        self.galley("commit", "--tx", tx, expect=0)
+        self.assertEqual((self.work / "new").stat().st_mode & 0o777, 0o200)
+
+    def test_a_folder_that_a_person_moved_into_a_deleted_one_is_a_conflict(self):
+        for name in ("d", "moved"):
+            (self.work / name).mkdir()
+            (self.work / name / "f").write_text(f"{name}\n")
+        time.sleep(1)  # the files are older than the run
+        shell, note = self.start("rm -r d; echo gone; read word")
+        shell.expect("gone")
+        (self.work / "moved").rename(self.work / "d" / "moved")
+        shell.type("go\n")
+        shell.expect("Commit, keep or drop")
+        shell.type("k\n")
+        shell.finish()
+        said = self.galley("commit", "--tx", note["tx"], expect=1).stderr
+        self.assertIn(b"conflict: 'd/moved/f'", said)
+        self.assertEqual((self.work / "d" / "moved" / "f").read_text(), "moved\n")
 
     def test_a_layer_that_is_full_ends_it_and_keeps_the_rest(self):
         (self.work / "galley.toml").write_text('[sandbox]\nmax_written_bytes = 8388608\n')

@@ -94,6 +94,29 @@ class GitCommits(RunCase):
         self.assertIn(f"git merge {kept}", said)
         self.assertEqual((self.subjects(), self.subjects(kept)), (["outside", "first"], ["third", "second", "first"]))
 
+    def test_commits_of_a_run_and_of_its_resumption_are_both_kept(self):
+        self.run_inside("--keep")
+        tx = self.open_transactions()[0]["tx"]
+        self.run_inside("--resume", tx, "--keep", script="git config user.name A; git config user.email a@example.com; "
+                        "git commit -q --allow-empty -m again")
+        document = json.loads(self.galley("--json", "commit", "--tx", tx, "--git-commits", "keep", expect=0).stdout)
+        [earlier] = [one["kept_as"] for one in document["git_commits"] if one["ref"] != "refs/heads/main"]
+        self.assertRegex(earlier, r"^refs/heads/main-[0-9a-f]{12}$")
+        self.assertEqual((self.subjects(earlier), self.subjects()), (["third", "second", "first"], ["again", "first"]))
+
+    def test_commits_in_a_submodule_are_named_as_dropped(self):
+        inner = self.scratch / "inner"
+        inner.mkdir()
+        (inner / "one").write_text("1\n")
+        self.git("init", "-q", "-b", "main", work=inner)
+        self.commit_outside("inner", work=inner)
+        self.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", inner, "lib/sub")
+        self.commit_outside("with it")
+        said = self.run_inside("--commit", "--git-commits", "drop",
+                               script="cd lib/sub; echo 3 > three; git add three; git -c user.name=A -c user.email=a@example.com commit -qm inside")
+        self.assertIn("commits in a submodule are dropped, so leave out commits that name them (lib/sub)", said.stderr.decode())
+        self.assertEqual((self.work / "lib" / "sub" / "three").read_text(), "3\n")
+
     def test_new_branches_and_a_detached_head_are_kept(self):
         self.run_inside("--commit", "--git-commits", "keep",
                         script=COMMIT + "; git branch side; git pack-refs --all; git gc -q; git checkout -q --detach; "
