@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "cli/documents.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
+#include "staging/fs/host_file.h"
 #include "staging/sandbox/sandbox.h"
 
 namespace {
@@ -131,19 +131,10 @@ int run_as_apply_patch(int argc, char** argv) {
   return run(galley::run_apply_patch, arguments, terminal);
 }
 
-/// A stream that was closed is as /dev/null. Otherwise the next file or socket would get its
-/// number and be taken for it.
-void open_standard_streams() {
-  for (int stream = 0; stream <= 2; ++stream) {
-    if (fcntl(stream, F_GETFD) >= 0) continue;
-    if (open("/dev/null", O_RDWR) < 0) std::_Exit(galley::kExitFailure);
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  open_standard_streams();
+  if (!galley::open_standard_streams()) return galley::kExitFailure;
   if (argc > 0 && galley::is_apply_patch(argv[0])) return run_as_apply_patch(argc, argv);
   if (has_word(argc, argv, "exec")) galley::start_first_helper();
   const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);

@@ -131,6 +131,13 @@ Result<std::string> read_private_file(const std::string& path, uint64_t max_byte
   return text;
 }
 
+bool open_standard_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) return false;
+  }
+  return true;
+}
+
 Result<void> enter_directory(const std::string& path) {
   if (::chdir(path.c_str()) == 0) {
     keep_spelling(path);

@@ -29,6 +29,10 @@ std::optional<std::string> read_own_file(const std::string& path, uint64_t max_b
 /// Errors: kNotFound; kRefused `file.not_private`; kQuota `limit.input_size`; kIo.
 Result<std::string> read_private_file(const std::string& path, uint64_t max_bytes);
 
+/// Opens /dev/null in the place of standard streams that are closed. Otherwise the next file or
+/// socket would get their number and be taken for them. Returns false if that fails.
+[[nodiscard]] bool open_standard_streams();
+
 /// Changes to the directory that a person named on the command line.
 /// Errors: kUsage `workspace.not_found`.
 Result<void> enter_directory(const std::string& path);

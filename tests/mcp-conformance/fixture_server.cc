@@ -142,9 +142,7 @@ class Fixture final : public McpFeatures {
     return out;
   }
 
-  McpArrival arrive(const std::string& /*method*/, const json& /*params*/) override {
-    return {};
-  }
+  McpArrival arrive(const std::string& /*method*/, const json& /*params*/) override { return {}; }
   McpAnswer call_tool(const std::string& name, const json& arguments,
                       McpRequest& request) override {
     if (name == "test_simple_text") {
