@@ -53,7 +53,7 @@ void add_stage_commands(OptionTable& table) {
   table.add_diff_options(diff);
   table.add_html(diff);
   table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
-  table.add_turn(diff, "Show what this turn changed, as one diff");
+  table.add_turn(diff, "Show what this turn changed, as one diff")->excludes("--tx");
   diff->add_option("words", args.words,
                    "Show only these paths; with A..B before them, of a range of commits")
       ->type_name("PATH");
