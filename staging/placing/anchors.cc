@@ -160,6 +160,18 @@ bool is_mistyped(std::string_view one, std::string_view other) {
   return one.size() > kTail && std::min(heads) > 0 && std::max(heads) <= 2;
 }
 
+/// The name of a line in quotes, or of a section in brackets, without its marks; empty if it has
+/// none. Words that are added to it make another name.
+std::string_view marked_name(std::string_view line) {
+  line = trim(without_terminator(line));
+  if (line.starts_with('[') && line.ends_with(']')) return line.substr(1, line.size() - 2);
+  const size_t begin = line.find_first_of("\"'`");
+  if (begin == std::string_view::npos) return {};
+  const size_t end = line.find(line[begin], begin + 1);
+  return end == std::string_view::npos ? std::string_view()
+                                       : line.substr(begin + 1, end - begin - 1);
+}
+
 /// Whether the file's block around `line` that is as deep as the line `wanted`, or the next outer
 /// one, has another name. Words may have been added or removed.
 bool has_other_name(FileIndex& index, std::string_view wanted, int64_t line, bool inserts) {
@@ -175,7 +187,10 @@ bool has_other_name(FileIndex& index, std::string_view wanted, int64_t line, boo
   if (at < 0) return false;
   const auto words = words_of(wanted);
   const auto there = words_of(text_at());
-  if (holds_all(there, words) || holds_all(words, there)) return false;
+  const std::string_view name = marked_name(wanted);
+  const std::string_view name_there = marked_name(text_at());
+  const bool is_renamed = !name.empty() && !name_there.empty() && name != name_there;
+  if (!is_renamed && (holds_all(there, words) || holds_all(words, there))) return false;
   return !std::equal(words.begin(), words.end(), there.begin(), there.end(), is_mistyped);
 }
 
