@@ -172,6 +172,26 @@ std::string_view marked_name(std::string_view line) {
                                        : line.substr(begin + 1, end - begin - 1);
 }
 
+/// Whether a line says which item it belongs to: `id = 7`, `"name": "x"`, or `"x": {`.
+bool names_item(std::string_view line) {
+  constexpr std::string_view kKeys[] = {"id", "image", "key", "label", "name", "slug", "title"};
+  constexpr std::string_view kQuotes = "\"'";
+  std::string_view text = trim(without_terminator(line));
+  const bool is_quoted = !text.empty() && kQuotes.find(text.front()) != std::string_view::npos;
+  if (is_quoted && text.ends_with('{')) return true;
+  if (text.starts_with("- ")) text = trim(text.substr(2));
+  if (!text.empty() && kQuotes.find(text.front()) != std::string_view::npos) text.remove_prefix(1);
+  for (const std::string_view key : kKeys) {
+    if (!text.starts_with(key)) continue;
+    std::string_view rest = text.substr(key.size());
+    if (!rest.empty() && kQuotes.find(rest.front()) != std::string_view::npos)
+      rest.remove_prefix(1);
+    rest = trim(rest);
+    if (rest.size() > 1 && (rest.front() == ':' || rest.front() == '=')) return true;
+  }
+  return false;
+}
+
 /// Whether the file's block around `line` that is as deep as the line `wanted`, or the next outer
 /// one, has another name. Words may have been added or removed.
 bool has_other_name(FileIndex& index, std::string_view wanted, int64_t line, bool inserts) {
@@ -219,6 +239,13 @@ bool is_of_other_block(FileIndex& index, const Hunk& hunk, const std::vector<int
   return false;
 }
 
+bool names_missing_item(FileIndex& index, const Hunk& hunk) {
+  return std::any_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
+    return line.role == LineRole::kContext && names_item(line.text) &&
+           index.lines_like(line.text, LineFolding::kBlanks).empty();
+  });
+}
+
 bool is_below_another_header(FileIndex& index, const Hunk& hunk, int64_t start) {
   if (!hunk.has_numbers || !is_telling_line(hunk.section) || start < 0) return false;
   const auto heads = index.lines_like(hunk.section, LineFolding::kBlanks);
@@ -237,6 +264,29 @@ bool is_below_another_header(FileIndex& index, const Hunk& hunk, int64_t start) 
   return false;
 }
 
+namespace {
+
+/// The depth of a heading of Markdown below the first; 0 for other lines. A single `#` begins
+/// comments, too.
+size_t heading_depth(std::string_view line) {
+  const size_t depth = std::min(line.find_first_not_of('#'), line.size());
+  return depth >= 2 && depth < line.size() && line[depth] == ' ' ? depth : 0;
+}
+
+/// Whether the section of the heading at `line` ends before `start`.
+bool ends_before(FileIndex& index, int64_t line, int64_t start) {
+  const auto text_at = [&](int64_t at) { return index.lines()[static_cast<size_t>(at)]; };
+  const size_t depth = heading_depth(text_at(line));
+  for (int64_t at = line + 1;
+       depth > 0 && at <= start && at < static_cast<int64_t>(index.lines().size()); ++at) {
+    const size_t other = heading_depth(text_at(at));
+    if (other > 0 && other <= depth) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t start) {
   if (hunk.anchors.empty()) return std::nullopt;
   const FileIndex::Outline& outline = index.outline();
@@ -253,6 +303,7 @@ std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t
     for (size_t tried = 0; at != lines.begin() && tried < kTriedLines && found < 0; ++tried) {
       const int64_t line = *--at;
       const bool holds_change = line >= start || !opens(line) || change.is_inside(line);
+      if (ends_before(index, line, start)) continue;
       const bool holds_inner = inner < 0 || !opens(line) || outline.is_inside(inner, line);
       if (holds_change && holds_inner) found = line;
     }

@@ -45,6 +45,10 @@ namespace galley {
 /// in another block of its depth. A hunk with the head of that block is not.
 [[nodiscard]] bool is_below_another_header(FileIndex& index, const Hunk& hunk, int64_t start);
 
+/// Whether a context line names an item, as in `name: "x"` or `"x": {`, and the file has no such
+/// line. The change is then for an item that is not there.
+[[nodiscard]] bool names_missing_item(FileIndex& index, const Hunk& hunk);
+
 /// Returns the index of the first anchor that is not a line of the file.
 [[nodiscard]] std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk);
 

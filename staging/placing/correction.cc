@@ -127,7 +127,8 @@ class Corrector {
  private:
   std::string with_unique_context() {
     if (!agrees_with_anchors() || leaves_a_block(index_, hunk_, places()) ||
-        is_of_other_block(index_, hunk_, places()) || has_opposite_context() || !is_at_end())
+        is_of_other_block(index_, hunk_, places()) || names_missing_item(index_, hunk_) ||
+        has_opposite_context() || !is_at_end())
       return {};
     for (size_t context = kFewestContext; context <= kMostContext; ++context) {
       std::string out = printed(context);

@@ -811,7 +811,7 @@ class HunkMender::Work {
         return std::nullopt;
       }
     }
-    if (is_of_other_block(index_, hunk, partner)) return std::nullopt;
+    if (is_of_other_block(index_, hunk, partner) || names_missing_item(index_, hunk)) return {};
     return with_lines_of_file(hunk, partner);
   }
 

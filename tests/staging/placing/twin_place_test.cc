@@ -74,6 +74,30 @@ const TwinCase kTwins[] = {
      "  update(node);\n  return n;\n}\n",
      "--- a/f\n+++ b/f\n@@\n   const n = make(x);\n   n.parent = node;\n   node.right = n;\n"
      "-  update(node);\n+  updateAll(node);\n   return n;\n"},
+    {"a_longer_name_in_quotes",
+     "it(\"accepts a user again\", () => {\n  open(\"ann\");\n  fill(\"secret\");\n  "
+     "check();\n});\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n it(\"accepts a user\", () => {\n   open(\"ann\");\n"
+     "-  fill(\"secret\");\n+  fill(\"hunter2\");\n   check();\n*** End Patch\n"},
+    {"a_section_below_the_named_one", "[db.test]\nhost = a\ntimeout = 30\npool = 5\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n [db]\n host = a\n-timeout = 30\n+timeout = 60\n"
+     " pool = 5\n*** End Patch\n"},
+    {"an_item_of_another_image", "web:\n  image: web\n  restart: always\n  ports: 80\n",
+     "--- a/f\n+++ b/f\n@@ -12,3 +12,3 @@\n   image: api\n-  restart: always\n"
+     "+  restart: never\n   ports: 80\n"},
+    {"a_row_of_another_name",
+     "\t{\n\t\tname: \"two\",\n\t\tinput: 2,\n\t\twant: 3,\n\t\tfail: false,\n\t},\n\t{\n"
+     "\t\tname: \"dup\",\n\t\tinput: 1,\n\t\twant: 1,\n\t\tfail: false,\n\t},\n",
+     "f\n<<<<<<< SEARCH\n\t{\n\t\tname: \"one\",\n\t\tinput: 1,\n\t\twant: 1,\n\t},\n=======\n"
+     "\t{\n\t\tname: \"one\",\n\t\tinput: 1,\n\t\twant: 2,\n\t},\n>>>>>>> REPLACE\n"},
+    {"a_key_that_is_not_there",
+     "  \"city\": {\n    \"type\": \"string\",\n    \"min\": 1,\n    \"max\": 80\n  }\n",
+     "f\n<<<<<<< SEARCH\n  \"zip\": {\n    \"type\": \"string\",\n    \"min\": 1,\n    \"max\": "
+     "80\n"
+     "=======\n  \"zip\": {\n    \"type\": \"string\",\n    \"min\": 2,\n    \"max\": 80\n"
+     ">>>>>>> REPLACE\n"},
+    {"below_another_heading", "## Build\n\nlevel: 3\n\n## Check\n\nlevel: 2\n",
+     "*** Begin Patch\n*** Update File: f\n@@ ## Build\n-level: 2\n+level: 4\n*** End Patch\n"},
     {"quotes_of_another_kind", "{\n  \"name\": \"x\",\n  \"size\": 1\n}\n",
      "--- a/f\n+++ b/f\n@@\n   \xe2\x80\x9cname\xe2\x80\x9d: \xe2\x80\x9cx\xe2\x80\x9d,\n"
      "+  \xe2\x80\x9ctrim\xe2\x80\x9d: true,\n   \xe2\x80\x9csize\xe2\x80\x9d: 1\n"},
