@@ -260,9 +260,12 @@ TEST(HookedCall, AForeignToolIsNamedByServerAndToolOnlyIfBothAreCertain) {
 }
 
 TEST(HookedCall, APatchKeepsBothDirectories) {
-  const std::string command = "cd sub && apply_patch <<'E'\np\nE\n";
-  const auto edit = action(kOpencode, "bash", {{"command", command}, {"workdir", "top"}});
-  ASSERT_TRUE(edit.has_value());
+  HookRequest request;
+  request.tool = "shell_command";
+  request.input = {{"command", "cd sub && apply_patch <<'E'\np\nE\n"}, {"workdir", "top"}};
+  const auto nothing = [](std::string_view) { return false; };
+  const auto edit = hook_action_of(request, {"galley", "codex"}, {}, nothing);
+  ASSERT_TRUE(edit.has_value()) << edit.error().message;
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).directory, "top/sub");
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments["input"], "p\n");
 }
