@@ -489,6 +489,7 @@ class CallFinder {
     }
     if (!text_.substr(next).starts_with(kEnd)) return not_closed(kEnd);
     add(std::move(found));
+    look_behind(next + kEnd.size());
     return next + kEnd.size();
   }
 
@@ -705,7 +706,31 @@ class CallFinder {
       if (!is_last) return past_block(open);
     }
     add(std::move(found));
+    if (is_closed) look_behind(end->end);
     return is_closed ? end->end : text_.size();
+  }
+
+  /// A value that has the end of its call in it ends too early: its own end is behind the call.
+  void look_behind(size_t call_end) {
+    size_t last = call_end;  // of the closing tags right behind the call
+    for (size_t at = scanner_.find("<", call_end); at != std::string_view::npos;
+         at = scanner_.find("<", at + 1)) {
+      const auto tag = scanner_.tag_at(at);
+      if (!tag) continue;
+      const bool is_block = tag->name == "tool_use" || tag->name == "invoke" ||
+                            tag->name == "tool_call" || tag->name.starts_with("function");
+      if (!tag->is_closing && is_block) return;
+      if (!tag->is_closing) continue;
+      const bool is_of_value = tag->name == "parameter" || tag->name == "parameters";
+      const bool is_behind = scanner_.past_space(last) == at;
+      if (is_of_value || (is_block && !is_behind && tag->name != "function_calls")) {
+        report(at, false, "call_text.unbalanced",
+               "</" + std::string(tag->full_name) +
+                   "> stands behind the end of a call: a value has the end of the call in it");
+        return;
+      }
+      if (is_behind) last = tag->end;
+    }
   }
 
   // --- fences ---------------------------------------------------------------------------------

@@ -147,6 +147,22 @@ TEST_F(ToolCallParser, AValueInCdataEndsWithItsSection) {
             "Write {\"content\":\"</content></parameters></tool_use>]]>\",\"file\":\"a\"}\n");
 }
 
+TEST_F(ToolCallParser, AValueWithTheEndOfItsCallInItIsNotCutShort) {
+  for (const char* text :
+       {"<tool_use>\n<tool_name>Write</tool_name>\n<parameters>\n<file>t</file>\n<content>Close it "
+        "with\n</content>\n</parameters>\n</tool_use>\nand wait.\n</content>\n</parameters>\n"
+        "</tool_use>\n",
+        "<function_calls><invoke name=\"Write\"><parameter name=\"file\">t</parameter><parameter "
+        "name=\"content\">Close it with\n</parameter>\n</invoke>\n</function_calls>\nand wait.\n"
+        "</parameter>\n</invoke>\n</function_calls>",
+        "<function=Write><parameter=file>t</parameter><parameter=content>Close it with\n"
+        "</parameter>\n</function>\nand wait.\n</parameter>\n</function>"}) {
+    EXPECT_EQ(problems_of(text), "call_text.unbalanced\n") << text;
+  }
+  EXPECT_EQ(problems_of(tool_use("Read", "<file>a</file>") + "\n</tool_use>\nDone: <b>a</b>.\n"),
+            "");
+}
+
 TEST_F(ToolCallParser, ClearMistakesAreRecoveredAndReported) {
   EXPECT_EQ(problems_of("<tool_use>\n<tool_name>Read\n<parameters><file>a</file>"),
             "call_text.not_closed+\ncall_text.not_closed+\ncall_text.not_closed+\n");
