@@ -96,6 +96,12 @@ Result<Operation> patch_operation(std::string text, EditFormat format, const jso
   return Operation(std::move(operation));
 }
 
+/// Whether a name in a patch means the file, perhaps with a prefix, or without its folders.
+bool is_same_file(std::string_view name, const RelPath& path) {
+  const std::string& whole = path.str();
+  return name == whole || name.ends_with("/" + whole) || whole.ends_with("/" + std::string(name));
+}
+
 Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
   const bool has_patch = args.contains("patch");
   if (has_patch && (args.contains("old_string") || args.contains("new_string"))) {
@@ -137,6 +143,13 @@ Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
   FileEdit& file = edits.files.front();
   // `file` decides: models often get prefixes or whole headers of a one-file patch wrong.
   const bool is_move = file.op == FileOp::kRename || file.op == FileOp::kCopy;
+  const bool is_certain = file.op == FileOp::kModify || is_same_file(file.path, path) ||
+                          (is_move && is_same_file(file.new_path, path));
+  if (!is_certain) {
+    return fail(ErrorKind::kInvalid, "args.one_file",
+                "the patch is for '" + file.path + "', and the call for '" + path.str() +
+                    "': name the same file in both");
+  }
   if (!is_move) {
     file.path = path.str();
     file.other_path.clear();

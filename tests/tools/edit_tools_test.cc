@@ -44,6 +44,23 @@ TEST_F(EditTools, ThePatchOfEditAppliesToTheNamedFile) {
             "EVALIDATION args.one_file");
 }
 
+TEST_F(EditTools, APatchOfAnotherFileIsRefusedWhereNothingElseConfirmsTheFile) {
+  put("a.txt", "one\n");
+  put("b.txt", "one\n");
+  for (const char* patch :
+       {"*** Begin Patch\n*** Delete File: b.txt\n*** End Patch",
+        "*** Begin Patch\n*** Add File: c.txt\n+x\n*** End Patch",
+        "*** Begin Patch\n*** Update File: b.txt\n*** Move to: c.txt\n@@\n-one\n+x\n*** End Patch",
+        "diff --git a/b.txt b/c.txt\nrename from b.txt\nrename to c.txt\n",
+        "diff --git a/b.txt b/c.txt\nsimilarity index 100%\ncopy from b.txt\ncopy to c.txt\n"}) {
+    EXPECT_EQ(refused("Edit", {{"file", "a.txt"}, {"patch", patch}}), "EVALIDATION args.one_file");
+  }
+  EXPECT_TRUE(overlay_.changes().empty());
+  done("Edit",
+       {{"file", "b.txt"}, {"patch", "*** Begin Patch\n*** Delete File: b.txt\n*** End Patch"}});
+  EXPECT_EQ(overlay_.changes().size(), 1U);
+}
+
 TEST_F(EditTools, OldAndNewStringHaveTheAnswerOfClaudeCode) {
   put("src/a.py", "def f():\n    return 1\n");
   const auto data =
