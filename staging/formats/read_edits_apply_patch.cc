@@ -35,6 +35,11 @@ class ApplyPatchReader {
         has_end_ = true;
         ++at_;
       } else if (state_ == State::kOutside) {
+        if (ended_in_new_file_ && line.starts_with('+')) {
+          return bad(
+              "it seems to belong to the new file above the blank line; begin each line of "
+              "a new file with '+', also blank ones");
+        }
         ++at_;  // a heredoc line, a fence or prose
       } else {
         GALLEY_TRY(read_between(line));
@@ -68,6 +73,7 @@ class ApplyPatchReader {
   }
 
   Result<void> read_operation(const PatchOperation& operation) {
+    ended_in_new_file_ = false;
     if (state_ == State::kOutside) {
       state_ = State::kAssumed;
       begin_ = at_;
@@ -96,6 +102,7 @@ class ApplyPatchReader {
     const bool is_closing = is_fence(line) || is_heredoc_end(at_);
     if (is_closing || (line.empty() && state_ == State::kAssumed)) {
       if (state_ == State::kBegun) lacks_end_ = true;
+      ended_in_new_file_ = line.empty() && set_.files.back().op == FileOp::kCreate;
       state_ = State::kOutside;
     } else if (!line.empty()) {
       return bad("'" + std::string(line.substr(0, kQuotedBytes)) +
@@ -316,6 +323,8 @@ class ApplyPatchReader {
   std::string path_;      // of the update that is read
   size_t blank_end_ = 0;  // the first line after at_ that is not empty, if known
   State state_ = State::kOutside;
+  /// A patch without a beginning ended at a blank line behind a new file.
+  bool ended_in_new_file_ = false;
   bool has_begin_ = false;
   bool has_end_ = false;
   bool lacks_end_ = false;  // true for at least one patch

@@ -44,6 +44,14 @@ class CutPatches(SystemCase):
                     elif b"@@" in piece or b"GIT binary" in piece:
                         self.assertIn(b"line ", check.stderr, "the message names no line")
 
+    def test_a_new_file_does_not_end_at_its_first_blank_line(self):
+        text = b"*** Add File: n.py\n+def f():\n+    return 1\n\n\ndef g():\n+    return 2\n"
+        said = self.galley("apply", stdin=text, expect=2)
+        self.assertIn(b"line 7", said.stderr)
+        self.assertFalse((self.work / "n.py").exists())
+        self.galley("apply", stdin=text.split(b"\n\n")[0] + b"\n\nThat is all.\n", expect=0)
+        self.assertEqual((self.work / "n.py").read_text(), "def f():\n    return 1\n")
+
     def test_the_message_names_the_line_and_the_remedy(self):
         whole = ("--- a/data/rates.json\n+++ b/data/rates.json\n@@ -1,3 +1,3 @@\n {\n"
                  '-  "currency": "EUR",\n+  "currency": "USD",\n').encode()
