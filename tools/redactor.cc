@@ -123,8 +123,9 @@ struct Rule {
 
 constexpr std::array<Rule, 9> kRules = {{
     {"private-key",
-     R"((-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?))",
-     {"private key-----", ""}},
+     R"((?s)(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
+     R"((?:.*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[^-]*)))",
+     {"private key", ""}},
     {"aws-access-key", R"(\b((?:AKIA|ASIA)[0-9A-Z]{16})\b)", {"akia", "asia"}},
     {"github-token",
      R"(\b((?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})))",
@@ -435,8 +436,8 @@ std::string redact_patterns(std::string_view text) {
 // --- a stream of lines ------------------------------------------------------------------------
 
 std::string PatternStream::shown(std::string_view line) {
-  constexpr std::string_view kKeyEnd = "PRIVATE KEY-----";
-  const bool has_mark = line.find(kKeyEnd) != line.npos;
+  constexpr std::string_view kKey = "PRIVATE KEY";
+  const bool has_mark = line.find(kKey) != line.npos;
   const bool is_begin = has_mark && line.find("-----BEGIN ") != line.npos;
   const bool is_end = has_mark && line.find("-----END ") != line.npos;
   if (is_in_key_) {

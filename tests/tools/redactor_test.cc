@@ -177,6 +177,16 @@ TEST(RedactPatterns, FindsTextThatLooksLikeASecret) {
   EXPECT_EQ(redact_patterns("https://bob:pw@host/x"), "https://bob:[REDACTED:url-password]@host/x");
   EXPECT_EQ(redact_patterns("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"),
             "[REDACTED:private-key]");
+  for (const char* key :
+       {"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\n"
+        "MIIE\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: x-1\n\nlQ\n"
+        "-----END PGP PRIVATE KEY BLOCK-----"}) {
+    EXPECT_EQ(redact_patterns(key), "[REDACTED:private-key]");
+    PatternStream stream;
+    EXPECT_EQ((stream.feed(std::string(key) + "\n") + stream.finish()).find("MIIE"),
+              std::string::npos);
+  }
   EXPECT_EQ(redact_patterns("Authorization: BEARER abcdefghijklmn"),
             "Authorization: BEARER [REDACTED:authorization]");
   const std::string digits = "0123456789012345678901234567890123456789";
