@@ -97,7 +97,9 @@ std::vector<Match> matches_in(const re2::RE2& expression, std::string_view text,
   for (size_t at = 0; at <= text.size() && out.size() < limit;) {
     if (!expression.Match(all, at, text.size(), re2::RE2::UNANCHORED, &found, 1)) break;
     const auto begin = static_cast<size_t>(found.data() - text.data());
-    if (begin == text.size() && found.empty()) break;  // the end of the text does not begin a line
+    // The end of the text does not begin a line.
+    const bool is_behind = begin == text.size() && (text.empty() || text.back() == '\n');
+    if (is_behind && found.empty()) break;
     out.push_back({begin, begin + found.size()});
     at = begin + std::max<size_t>(1, found.size());
   }

@@ -110,6 +110,14 @@ TEST_F(TreeTools, GlobFindsSortedAndHonoursGitignore) {
   EXPECT_EQ(refused("Glob", {{"pattern", "{a,b"}}), "EVALIDATION glob.invalid");
 }
 
+TEST_F(TreeTools, GrepFindsTheEndOfALineWithoutANewline) {
+  put("one.txt", "abc\nabc\nx");
+  put("none.txt", "");
+  EXPECT_EQ(
+      done("Grep", {{"pattern", "$"}, {"output_mode", "count"}, {"glob", "*.txt"}})["content"],
+      "one.txt:3\n");
+}
+
 TEST_F(TreeTools, GrepHasThreeOutputModes) {
   put("a.py", "import os\nx = 1\nprint(x)\n");
   put("b.py", "x = 2\n");
