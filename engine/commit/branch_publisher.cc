@@ -275,9 +275,20 @@ Result<bool> decide_move(const GitBranch& branch, const Journal& journal, int64_
   const auto parent = branch.trees()->objects().look(commit + "^");
   const auto tip = branch.tip();
   if (!parent || !tip || tip->commit != parent->id) return false;
-  GALLEY_ASSIGN(const std::string place, branch.work_tree_with_it());
-  if (!place.empty() || dry_run) return place.empty();
+  GALLEY_ASSIGN(const GitWorkPlace place, branch.work_tree_with_it());
+  if (!place.path.empty() || dry_run) return place.path.empty();
   return branch.move(parent->id, commit, "galley: transaction " + journal.id.str());
+}
+
+Error checked_out(const GitBranch& branch, const GitWorkPlace& place) {
+  const char* way_out =
+      place.is_gone ? "a folder that does not exist any more: forget it with git worktree prune"
+                    : "whose files would no longer match it: work there without --repo, or name "
+                      "another branch";
+  return {ErrorKind::kRefused, "git.checked_out",
+          fmt::format("the branch {} is checked out in '{}', {}", branch.name(),
+                      printable_line(place.path), way_out),
+          "", 0};
 }
 
 /// One run of publish_to_branch().
@@ -317,13 +328,8 @@ Result<PublishOutcome> BranchAttempt::run(const CommitMeta& meta) {
   for (JournalOp& op : journal_.ops) op.after.node = stored_node(op.after.node);
   GALLEY_TRY(check_git_can_store(proposal_.changes(), target_.branch));
   GALLEY_TRY(lock());
-  GALLEY_ASSIGN(const std::string place, target_.branch.work_tree_with_it());
-  if (!place.empty()) {
-    return fail(ErrorKind::kRefused, "git.checked_out",
-                fmt::format("the branch {} is checked out in '{}', whose files would no longer "
-                            "match it: work there without --repo, or name another branch",
-                            target_.branch.name(), printable_line(place)));
-  }
+  GALLEY_ASSIGN(const GitWorkPlace place, target_.branch.work_tree_with_it());
+  if (!place.path.empty()) return fail(checked_out(target_.branch, place));
   GALLEY_ASSIGN(const GitTip now, target_.branch.tip());
   if (now != target_.judged.tip) {
     return PublishOutcome(branch_moved(target_.branch, target_.judged.tip, now.commit));

@@ -43,8 +43,19 @@ Result<std::string> checked_name(const GitProgram& git, std::string full) {
   return full;
 }
 
+/// Why git-push(1) with --porcelain says that the branch was rejected: `!\tFROM:TO\t[KIND] (WHY)`.
+std::string_view why_rejected(std::string_view output) {
+  const size_t line = output.starts_with("!\t") ? 0 : output.find("\n!\t");
+  if (line == output.npos) return {};
+  std::string_view rest = output.substr(line + 1);
+  rest = rest.substr(0, rest.find('\n'));
+  const size_t begin = rest.rfind('(');
+  return begin == rest.npos ? std::string_view()
+                            : rest.substr(begin + 1, rest.rfind(')') - begin - 1);
+}
+
 /// What the other repository said: git's lines that begin with `remote: `.
-std::string words_of_remote(std::string_view complaint) {
+std::string words_of_remote(std::string_view complaint, std::string_view why) {
   constexpr std::string_view kHead = "remote: ";
   std::string words;
   while (!complaint.empty()) {
@@ -53,12 +64,17 @@ std::string words_of_remote(std::string_view complaint) {
     if (!line.starts_with(kHead)) continue;
     words += (words.empty() ? "" : " ") + std::string(trim(line.substr(kHead.size())));
   }
+  if (words.empty()) words = why;
   return words.empty() ? "it gave no reason" : printable_line(words);
 }
 
 /// Whether another push moved the branch between the look at it and this push. The repository there
 /// says so in git's words.
-bool has_lost_race(std::string_view complaint) {
+bool has_lost_race(std::string_view complaint, std::string_view why) {
+  if (why == "stale info" || why == "incorrect old value provided" ||
+      why == "reference already exists") {
+    return true;
+  }
   const size_t at = complaint.find("cannot lock ref '");
   if (at == complaint.npos) return false;
   const std::string_view line = complaint.substr(at, complaint.find('\n', at) - at);
@@ -178,18 +194,24 @@ Result<GitTip> GitBranch::tip() const {
   return tip;
 }
 
-Result<std::string> GitBranch::work_tree_with_it() const {
+Result<GitWorkPlace> GitBranch::work_tree_with_it() const {
   GALLEY_ASSIGN(const std::string listed, git_.run({"worktree", "list", "--porcelain"}));
-  std::string place;
+  GitWorkPlace place;
+  bool has_branch = false;
   std::string_view rest = listed;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     constexpr std::string_view kPlace = "worktree ";
-    if (line.starts_with(kPlace)) place = line.substr(kPlace.size());
-    if (line == "branch " + name_) return place;
+    if (line.starts_with(kPlace) && has_branch) break;
+    if (line.starts_with(kPlace)) place.path = line.substr(kPlace.size());
+    has_branch |= line == "branch " + name_;
+    place.is_gone = has_branch && line.starts_with("prunable");
+    if (place.is_gone) break;
   }
-  return unfinished_work();
+  if (has_branch) return place;
+  GALLEY_ASSIGN(place.path, unfinished_work());
+  return place;
 }
 
 /// Git also refuses to move a branch that a rebase or a bisection will come back to.
@@ -301,13 +323,12 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
                                said.error().message + "; push again to see"));
   }
   if (said->status == 0) return push;
-  if (said->output.find("(stale info)") != std::string::npos || has_lost_race(said->complaint)) {
-    return fail(remote_moved("just now"));
-  }
+  const std::string_view why = why_rejected(said->output);
+  if (has_lost_race(said->complaint, why)) return fail(remote_moved("just now"));
   if (said->output.find("[remote rejected]") != std::string::npos) {
-    return fail(
-        push_error(ErrorKind::kRefused, "push.remote_refused",
-                   "the repository there refused the push: " + words_of_remote(said->complaint)));
+    return fail(push_error(
+        ErrorKind::kRefused, "push.remote_refused",
+        "the repository there refused the push: " + words_of_remote(said->complaint, why)));
   }
   return fail(push_failed(remote, GitProgram::error(said->complaint).message));
 }

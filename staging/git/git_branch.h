@@ -30,6 +30,12 @@ struct GitRemote {
   [[nodiscard]] std::string shown() const;
 };
 
+/// Where a branch is checked out.
+struct GitWorkPlace {
+  std::string path;
+  bool is_gone = false;  ///< git still lists the work tree, but its folder does not exist
+};
+
 /// The result of a push of a branch.
 struct GitPush {
   std::string address;  ///< of the other repository, without a password
@@ -71,8 +77,8 @@ class GitBranch {
   Result<GitTip> tip() const;
 
   /// Returns a work tree in which the branch is checked out, or the file of a rebase or bisection
-  /// that will come back to it, or an empty text.
-  Result<std::string> work_tree_with_it() const;
+  /// that will come back to it, or an empty path.
+  Result<GitWorkPlace> work_tree_with_it() const;
   /// Whether the commit is in the history of the branch, or was there at some time according to its
   /// reflog. A commit that does not exist is not.
   Result<bool> contains(const std::string& commit) const;

@@ -493,6 +493,12 @@ class Branches(BranchCase):
         self.git("worktree", "add", "-q", "-b", "linked", self.scratch / "linked", work=self.source)
         told = self.tell("apply", "-", ref="linked", repository=self.source, stdin=new_file("n.txt", "x"), expect=1)
         self.assertEqual(told["reason"], "git.checked_out")
+        shutil.rmtree(self.scratch / "linked")
+        told = self.tell("apply", "-", ref="linked", repository=self.source, stdin=new_file("n.txt", "x"), expect=1)
+        self.assertEqual(told["reason"], "git.checked_out")
+        self.assertIn("git worktree prune", told["message"])
+        self.git("worktree", "prune", work=self.source)
+        self.branch("apply", "-", ref="linked", repository=self.source, stdin=new_file("n.txt", "x"), expect=0)
 
     def test_another_branch_of_a_work_tree_moves_with_a_reflog_entry(self):
         self.git("branch", "other", work=self.source)
@@ -691,6 +697,22 @@ class Pushes(BranchCase):
         hook.chmod(0o755)
         self.assertEqual(self.tell("push", self.team, expect=1)["reason"], "push.remote_moved")
         self.assertEqual(self.team_tip(), theirs)
+
+    def test_the_reason_that_git_gives_for_a_refusal_is_shown(self):
+        folder = self.scratch / "programs"
+        folder.mkdir()
+        real = shutil.which("git")
+        for why, reason in (("incorrect old value provided", "push.remote_moved"),
+                            ("reference already exists", "push.remote_moved"),
+                            ("unpacker error", "push.remote_refused")):
+            with self.subTest(why):
+                (folder / "git").write_text(f'#!/bin/sh\ncase " $* " in *" push "*) printf "To x\\n!\\tmain:main\\t[remote rejected] '
+                                            f'({why})\\nDone\\n"; exit 1;; esac\nexec {real} "$@"\n')
+                (folder / "git").chmod(0o755)
+                told = self.tell("push", self.team, env={"PATH": f"{folder}:{os.environ['PATH']}"}, expect=1)
+                self.assertEqual(told["reason"], reason)
+                if reason == "push.remote_refused":
+                    self.assertIn(why, told["message"])
 
     def test_a_refusal_of_the_other_repository_is_shown_and_the_push_can_be_repeated(self):
         hook = self.team / "hooks" / "pre-receive"
