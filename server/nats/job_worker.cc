@@ -54,7 +54,9 @@ JobReceipt refused(const Job& job, const Error& why) {
 /// Whether the same job may succeed later, without a change of the job.
 bool is_transient(const Error& error) {
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kTimeout ||
-         error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal;
+         error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal ||
+         // In the cache, by a git process that outlived a killed worker or was killed with it.
+         error.reason == "git.index_locked" || error.reason == "git.ref_locked";
 }
 
 /// What the search for an earlier delivery needs of a commit.
@@ -64,17 +66,21 @@ struct CommitFacts {
   bool has_line = false;  ///< its message has the line that is searched
 };
 
-/// Reads an object of git-commit-tree(1). A date that is not a number is old.
+/// Reads an object of git-commit-tree(1). A date that is not a number is old. As for
+/// git-interpret-trailers(1), only lines of the last paragraph count, and never the subject.
 CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
   constexpr std::string_view kParent = "parent ";
   constexpr std::string_view kCommitter = "committer ";
   CommitFacts facts;
   bool is_message = false;
+  bool is_after_blank = false;
+  bool is_below_subject = false;
   while (!commit.empty()) {
     const std::string_view line = commit.substr(0, commit.find('\n'));
     commit.remove_prefix(std::min(line.size() + 1, commit.size()));
-    if (is_message) {
-      facts.has_line |= line == line_searched;
+    if (is_message && !line.empty()) {
+      if (is_after_blank) facts.has_line = false;
+      facts.has_line |= is_below_subject && line == line_searched;
     } else if (line.starts_with(kParent)) {
       facts.parents.emplace_back(line.substr(kParent.size()));
     } else if (line.starts_with(kCommitter)) {
@@ -82,7 +88,9 @@ CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
       const std::string_view seconds = trim(date).substr(0, trim(date).find(' '));
       facts.committed_s = number_of<int64_t>(seconds).value_or(0);
     }
+    is_below_subject |= is_message;
     is_message |= line.empty();
+    is_after_blank = line.empty();
   }
   return facts;
 }
@@ -99,6 +107,21 @@ Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& 
   for (const Job::Call& call : job.calls) {
     const CallResult done = transaction.call(call.tool, call.arguments, options);
     if (!done) return fail(done.error());
+  }
+  return {};
+}
+
+/// Git has no branch `a` beside `a/b`. Removes all branches of the cache that begin with the first
+/// part of the name: the next job of each fetches it again.
+Result<void> make_room(const GitProgram& git, const std::string& branch) {
+  const size_t end = branch.find('/', std::string_view("refs/heads/").size());
+  GALLEY_ASSIGN(const std::string listed,
+                git.run({"for-each-ref", "--format=%(refname)", branch.substr(0, end)}));
+  std::string_view rest = listed;
+  while (!rest.empty()) {
+    const std::string name(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    GALLEY_TRY(git.run({"update-ref", "-d", name}));
   }
   return {};
 }
@@ -166,10 +189,21 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
     return fail(ErrorKind::kUsage, "git.not_a_branch",
                 "'" + printable_line(job.ref) + "' cannot be the name of a branch");
   }
-  GALLEY_ASSIGN(const PipedOutput said,
-                git.try_run({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                             "--recurse-submodules=no", "--", job.repository,
-                             "+" + place.branch + ":" + place.branch}));
+  const std::vector<std::string> fetch = {"fetch",
+                                          "--quiet",
+                                          "--no-tags",
+                                          "--no-write-fetch-head",
+                                          "--recurse-submodules=no",
+                                          "--",
+                                          job.repository,
+                                          "+" + place.branch + ":" + place.branch};
+  GALLEY_ASSIGN(PipedOutput said, git.try_run(fetch));
+  if (said.complaint.find("exists; cannot create '") != std::string::npos) {
+    // If it fails, the fetch says why.
+    if (make_room(git, place.branch)) {
+      GALLEY_ASSIGN(said, git.try_run(fetch));
+    }
+  }
   if (said.status == 0) return place;
   if (said.complaint.find("couldn't find remote ref") != std::string::npos) {
     return fail(ErrorKind::kNotFound, "git.no_such_branch",
@@ -237,20 +271,35 @@ Result<std::optional<JobReceipt>> JobWorker::try_once(
   if (!earlier && is_transient(earlier.error())) return fail(earlier.error());
   if (!earlier) return refused(job, earlier.error());
   if (!earlier->empty()) return committed(job, *std::move(earlier));
+  return stage_and_push(*place, job, stop, on_progress);
+}
+
+/// Returns no receipt if the branch moved meanwhile.
+Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
+    const Place& place, const Job& job, const std::stop_token& stop,
+    const std::function<void(const std::string&)>& on_progress) const {
+  const GitObjects objects(place.git);
+  GALLEY_ASSIGN(const GitObjectHead fetched_tip, objects.look(place.branch));
   WorkspaceOptions options;
   options.session = job.session();
   options.config_file = config_.galley_toml;
   options.trusts_configuration = !config_.galley_toml.empty();
   options.uses_personal_settings = true;
-  const auto workspace = Workspace::open_git(place->directory, place->branch, std::move(options));
+  const auto workspace = Workspace::open_git(place.directory, place.branch, std::move(options));
   if (!workspace && is_transient(workspace.error())) return fail(workspace.error());
   if (!workspace) return refused(job, workspace.error());
+  // Opening completed the commit of a worker that was killed. The repository does not have it.
+  GALLEY_ASSIGN(const GitObjectHead opened_tip, objects.look(place.branch));
+  if (opened_tip.id != fetched_tip.id) return std::optional<JobReceipt>();
   TransactionOptions who;
   who.agent = job.agent.empty() ? config_.agent : job.agent;
   if (who.agent.empty()) who.agent = kUsualAgent;  // a job is never a person's own change
   who.message = job.reason;
   who.stop = stop;
-  GALLEY_ASSIGN(Transaction transaction, (*workspace)->begin(who));
+  auto begun = (*workspace)->begin(who);
+  if (!begun && is_transient(begun.error())) return fail(begun.error());
+  if (!begun) return refused(job, begun.error());
+  Transaction transaction = *std::move(begun);
   CallOptions call_options;
   call_options.stop = stop;
   on_progress("staging");

@@ -51,6 +51,9 @@ class JobWorker {
   [[nodiscard]] Result<std::optional<JobReceipt>> try_once(
       const Job& job, const std::stop_token& stop,
       const std::function<void(const std::string&)>& on_progress) const;
+  [[nodiscard]] Result<std::optional<JobReceipt>> stage_and_push(
+      const Place& place, const Job& job, const std::stop_token& stop,
+      const std::function<void(const std::string&)>& on_progress) const;
 
   NatsConfig config_;
   std::string cache_;

@@ -114,7 +114,8 @@ Result<void> work(const Values& values) {
 }
 
 /// Waits for the receipt of a job, and prints it.
-Result<void> await_receipt(galley::JobQueue& queue, const std::string& id, uint32_t seconds) {
+Result<void> await_receipt(const Values& values, galley::JobQueue& queue, const std::string& id,
+                           uint32_t seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (true) {
     GALLEY_ASSIGN(const auto receipt, queue.receipt(id));
@@ -124,7 +125,8 @@ Result<void> await_receipt(galley::JobQueue& queue, const std::string& id, uint3
     }
     if (must_end || std::chrono::steady_clock::now() >= end) {
       return galley::fail(ErrorKind::kTimeout, "job.not_ended",
-                          "the job '" + id + "' has not ended; look again: galley jobs --id " + id);
+                          "the job '" + id + "' has not ended; look again: galley jobs " + id +
+                              " --nats " + galley::shown_address(values.at("--address")));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kLookEveryMs));
   }
@@ -140,7 +142,7 @@ Result<void> submit(const Values& values) {
                 galley::read_host_file(values.at("--job"), galley::Job::kMostBytes));
   GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
   GALLEY_ASSIGN(const std::string id, queue->submit(text));
-  if (*seconds > 0) return await_receipt(*queue, id, *seconds);
+  if (*seconds > 0) return await_receipt(values, *queue, id, *seconds);
   std::puts(id.c_str());
   return {};
 }
@@ -152,7 +154,7 @@ Result<void> list_jobs(const Values& values) {
     if (!galley::is_job_id(id)) {
       return galley::fail(ErrorKind::kUsage, "nats.arguments", "--id takes the id of a job");
     }
-    return await_receipt(*queue, id, 0);
+    return await_receipt(values, *queue, id, 0);
   }
   GALLEY_ASSIGN(const auto receipts, queue->receipts());
   for (const std::string& receipt : receipts) std::puts(receipt.c_str());

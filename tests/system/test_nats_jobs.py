@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -41,13 +42,14 @@ class JobCase(support.SystemCase):
         self.git("clone", "-q", "--bare", source, bare)
         return bare
 
-    def start_worker(self, more="", cache=None):
+    def start_worker(self, more="", cache=None, path=""):
+        """`path` comes before the usual folders of programs."""
         self.workers += 1
         file = self.scratch / f"worker-{self.workers}.toml"
         cache = cache or self.scratch / f"cache-{self.workers}"
         file.write_text(f'cache = "{cache}"\nrepositories = ["{self.repositories}/"]\n{more}')
         environment = {**os.environ, **self.environment, "HOME": str(self.scratch), "GIT_CONFIG_NOSYSTEM": "1",
-                       "GIT_AUTHOR_NAME": "w", "GIT_AUTHOR_EMAIL": "w@x", "GIT_COMMITTER_NAME": "w",
+                       "PATH": f"{path}:{os.environ['PATH']}", "GIT_AUTHOR_NAME": "w", "GIT_AUTHOR_EMAIL": "w@x", "GIT_COMMITTER_NAME": "w",
                        "GIT_COMMITTER_EMAIL": "w@x"}
         worker = subprocess.Popen([support.GALLEY, "worker", "--nats", self.server.address, "--server-config", file],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
@@ -130,6 +132,58 @@ class Jobs(JobCase):
         self.start_worker()
         self.assertEqual(self.submit(self.job(repository)), receipt)
         self.assertEqual(self.history(repository), ["job-j1"])
+
+    def test_a_job_whose_worker_was_killed_before_the_branch_moved_is_pushed(self):
+        repository = self.make_repository()
+        programs = self.scratch / "programs"
+        programs.mkdir()
+        (programs / "git").write_text('#!/bin/sh\ncase " $* " in *" update-ref "*) kill -9 $PPID; exit 1;; esac\n'
+                                      f'exec {shutil.which("git")} "$@"\n')
+        (programs / "git").chmod(0o755)
+        first = self.start_worker(path=programs)
+        self.submit(self.job(repository), wait=0)
+        self.assertEqual(first.wait(60), -signal.SIGKILL)
+        self.forget_jobs()  # another delivery need not wait for the end of the first one
+        self.start_worker(cache=first.cache)
+        receipt = self.submit(self.job(repository))
+        self.assertEqual(receipt["outcome"], "committed", receipt)
+        self.assertEqual(self.git("show", "main:a.txt", folder=repository), "ONE\n")
+        self.assertEqual(self.history(repository), ["job-j1"])
+
+    def test_only_a_trailer_tells_of_an_earlier_delivery(self):
+        repository = self.make_repository()
+        for message in ("Galley-Session: job-j1", "x\n\nGalley-Session: job-j1\n\nnot a trailer"):
+            self.commit_at(repository, f"{int(time.time())} +0000", ["main"], message=message)
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        self.assertEqual(self.git("show", "main:a.txt", folder=repository), "ONE\n")
+        quoted = self.job(repository, "j2", PATCH.format("b.txt", "two", "TWO"), reason="Galley-Session: job-j3")
+        self.assertEqual(self.submit(quoted)["outcome"], "committed")
+        self.assertEqual(self.submit(self.job(repository, "j3", PATCH.format("a.txt", "ONE", "1")))["outcome"], "committed")
+
+    def test_a_branch_may_stand_where_a_folder_of_branches_stood(self):
+        repository = self.make_repository()
+        self.start_worker()
+        texts = ("one", "ONE", "1", "I")
+        for number, (ref, old) in enumerate((("feature", ""), ("feature/one/two", "feature"), ("feature/one", "feature/one/two"))):
+            with self.subTest(ref):
+                self.git("branch", "-m", *([old] if old else ["main"]), ref, folder=repository)
+                job = self.job(repository, f"j{number}", PATCH.format("a.txt", texts[number], texts[number + 1]), ref=ref)
+                self.assertEqual(self.submit(job, 20)["outcome"], "committed")
+                self.assertEqual(self.git("show", f"{ref}:a.txt", folder=repository), texts[number + 1] + "\n")
+
+    def test_a_job_of_an_agent_that_the_configuration_does_not_know_is_refused(self):
+        repository = self.make_repository()
+        (self.scratch / "rules.toml").write_text('[agents.fixer]\nprofile = "claude"\n')
+        self.start_worker(f'galley_toml = "{self.scratch}/rules.toml"\n')
+        receipt = self.submit(self.job(repository, agent="fixr"))
+        self.assertEqual((receipt["outcome"], receipt["attempts"]), ("refused", 1), receipt)
+        self.assertIn("fixr", receipt["message"])
+
+    def test_the_way_out_of_a_short_wait_is_a_command(self):
+        done = self.galley("submit", "--nats", self.server.address, "--wait", "1", stdin=json.dumps(self.job("x", "j2")).encode())
+        words = done.stderr.decode().split("look again: galley ")[1].split()
+        self.assertEqual(words, ["jobs", "j2", "--nats", self.server.address])
 
     def test_wrong_clocks_do_not_hide_an_earlier_delivery(self):
         again = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+more\n"
