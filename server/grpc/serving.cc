@@ -66,6 +66,15 @@ void add_findings(v1::TransactionState& state, const Verdict& verdict) {
   }
 }
 
+std::string session_of(const std::string& task) { return session_of_door("aios", task); }
+
+TransactionOptions options_of(const std::string& agent, const std::string& task,
+                              const std::string& reason) {
+  TransactionOptions options = {agent, reason};
+  options.session = session_of(task);
+  return options;
+}
+
 Error no_transaction(const std::string& task) {
   return {ErrorKind::kNotFound, "stage.not_found",
           "the task '" + printable_line(task) + "' has no open transaction: begin one", "", 0};
@@ -84,7 +93,8 @@ Serving::Serving(std::unique_ptr<Workspace> workspace, ServingConfig config,
       config_(std::move(config)),
       profile_(&profile),
       shape_(*tool_shape_named("aios")),
-      stored_tools_(*workspace_) {}
+      stored_tools_(*workspace_),
+      stages_(*workspace_) {}
 
 Result<const ToolProfile*> Serving::profile_of(const std::string& agent) const {
   const Policy policy(rules_of(*workspace_).config);
@@ -117,14 +127,21 @@ Result<ToolMessage> Serving::definition(const std::string& name, const std::stri
 
 // --- the tasks ----------------------------------------------------------------------------------
 
-std::shared_ptr<Serving::Task> Serving::known_task(const Key& key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = tasks_.find(key);
-  return found == tasks_.end() ? nullptr : found->second;
+Result<std::shared_ptr<Serving::Task>> Serving::known_task(const Key& key,
+                                                           const ServedPrincipal& owner) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = tasks_.find(key);
+    if (found != tasks_.end()) return found->second;
+  }
+  GALLEY_ASSIGN(const std::string stage, stages_.find(key.first, session_of(key.second)));
+  if (stage.empty()) return nullptr;
+  return task_of(key, owner, stage);
 }
 
 Result<std::shared_ptr<Serving::Task>> Serving::task_of(const Key& key,
-                                                        const ServedPrincipal& owner) {
+                                                        const ServedPrincipal& owner,
+                                                        const std::string& stage) {
   const std::lock_guard lock(mutex_);
   const auto found = tasks_.find(key);
   if (found != tasks_.end()) return found->second;
@@ -144,6 +161,7 @@ Result<std::shared_ptr<Serving::Task>> Serving::task_of(const Key& key,
   }
   auto task = std::make_shared<Task>();
   task->owner = &owner;
+  task->transaction = stage;
   return tasks_[key] = std::move(task);
 }
 
@@ -165,18 +183,19 @@ Result<std::optional<Transaction>> Serving::open(Task& task, const Key& key,
     task.transaction.clear();  // a person ended it
   }
   if (!begins) return std::optional<Transaction>();
-  GALLEY_ASSIGN(Transaction begun, workspace_->begin_stored({key.first, reason}));
+  GALLEY_ASSIGN(Transaction begun,
+                workspace_->begin_stored(options_of(key.first, key.second, reason)));
   task.transaction = begun.id();
   return std::optional(std::move(begun));
 }
 
 Result<Serving::State> Serving::in_task(
-    const v1::TransactionRequest& request, Deadline deadline,
+    const v1::TransactionRequest& request, const ServedCaller& caller,
     const std::function<Result<State>(Task&, Transaction&)>& use) {
   const Key key = {request.agent_id(), request.task_id()};
-  const auto task = known_task(key);
+  GALLEY_ASSIGN(const auto task, known_task(key, caller.who));
   if (task == nullptr) return fail(no_transaction(key.second));
-  GALLEY_ASSIGN(const auto lock, take(*task, deadline));
+  GALLEY_ASSIGN(const auto lock, take(*task, caller.deadline));
   GALLEY_ASSIGN(auto transaction, open(*task, key, request.reason(), false));
   if (!transaction) return fail(no_transaction(key.second));
   return use(*task, *transaction);
@@ -185,7 +204,7 @@ Result<Serving::State> Serving::in_task(
 Result<Serving::State> Serving::begin(const v1::TransactionRequest& request,
                                       const ServedCaller& caller) {
   const Key key = {request.agent_id(), request.task_id()};
-  GALLEY_ASSIGN(const auto task, task_of(key, caller.who));
+  GALLEY_ASSIGN(const auto task, task_of(key, caller.who, ""));
   GALLEY_ASSIGN(const auto lock, take(*task, caller.deadline));
   GALLEY_ASSIGN(auto transaction, open(*task, key, request.reason(), true));
   State state;
@@ -195,7 +214,7 @@ Result<Serving::State> Serving::begin(const v1::TransactionRequest& request,
 
 Result<Serving::State> Serving::preview(const v1::TransactionRequest& request,
                                         const ServedCaller& caller) {
-  return in_task(request, caller.deadline, [](Task&, Transaction& open) -> Result<State> {
+  return in_task(request, caller, [](Task&, Transaction& open) -> Result<State> {
     GALLEY_ASSIGN(const Preview preview, open.preview());
     GALLEY_ASSIGN(const std::string diff, render_diff(preview.proposal));
     if (diff.size() > kMostDiffBytes) {
@@ -216,7 +235,7 @@ Result<Serving::State> Serving::preview(const v1::TransactionRequest& request,
 
 Result<Serving::State> Serving::commit(const v1::TransactionRequest& request,
                                        const ServedCaller& caller) {
-  return in_task(request, caller.deadline, [&](Task& task, Transaction& open) -> Result<State> {
+  return in_task(request, caller, [&](Task& task, Transaction& open) -> Result<State> {
     if (caller.stop.stop_requested() || caller.deadline <= std::chrono::system_clock::now()) {
       return fail(ErrorKind::kTimeout, "call.cancelled", "the call was stopped before its commit");
     }
@@ -237,7 +256,7 @@ Result<Serving::State> Serving::commit(const v1::TransactionRequest& request,
 
 Result<Serving::State> Serving::drop(const v1::TransactionRequest& request,
                                      const ServedCaller& caller) {
-  return in_task(request, caller.deadline, [](Task& task, Transaction& open) -> Result<State> {
+  return in_task(request, caller, [](Task& task, Transaction& open) -> Result<State> {
     GALLEY_TRY(open.rollback());
     task.transaction.clear();
     return State();
@@ -270,9 +289,9 @@ Result<ToolResult> Serving::run(const ExecuteRequest& request, const CallOptions
   GALLEY_TRY(profile->check_shows(request.tool_name()));
   const bool begins = config_.commit == ServingConfig::CommitRule::kExplicit;
   const Key key = {request.agent_id(), request.task_id()};
-  std::shared_ptr<Task> task = known_task(key);
+  GALLEY_ASSIGN(std::shared_ptr<Task> task, known_task(key, caller.who));
   if (task == nullptr && begins) {
-    GALLEY_ASSIGN(task, task_of(key, caller.who));
+    GALLEY_ASSIGN(task, task_of(key, caller.who, ""));
   }
   if (task != nullptr) {
     GALLEY_ASSIGN(const auto lock, take(*task, caller.deadline));
@@ -289,7 +308,7 @@ Result<ToolResult> Serving::run(const ExecuteRequest& request, const CallOptions
 
 Result<ToolResult> Serving::run_and_commit(const ExecuteRequest& request,
                                            const CallOptions& options) {
-  TransactionOptions who = {request.agent_id(), request.reason()};
+  TransactionOptions who = options_of(request.agent_id(), request.task_id(), request.reason());
   who.stop = options.stop;
   GALLEY_ASSIGN(Transaction transaction, workspace_->begin(who));
   ToolResult result = transaction.call(request.tool_name(), request.input_json(), options).result();
@@ -331,16 +350,32 @@ Result<std::string> Serving::agent_of(const std::string& execution) {
   });
 }
 
+/// Takes back a call in the open transaction that the record names: the server that made it has
+/// ended. Returns nothing if it was committed.
+Result<std::optional<std::vector<std::string>>> Serving::roll_back_staged(
+    const std::string& execution, const std::string& agent, const std::string& reason) {
+  GALLEY_ASSIGN(const History history, persistent_of(*workspace_).history("roll back"));
+  const auto found = find_recorded_call(history.state().root(), execution);
+  if (!found || found->committed) return std::optional<std::vector<std::string>>();
+  auto resumed = workspace_->resume(found->open_tx, agent, reason);
+  if (!resumed && is_stage_gone(resumed.error())) return std::optional<std::vector<std::string>>();
+  if (!resumed) return fail(resumed.error());
+  GALLEY_ASSIGN(auto taken, resumed->rollback_execution(execution));
+  return std::optional(std::move(taken));
+}
+
 Result<std::vector<std::string>> Serving::roll_back(const std::string& execution,
                                                     const std::string& agent,
                                                     const std::string& reason, Deadline deadline) {
   Key key;
+  std::shared_ptr<Task> task;
   {
     const std::lock_guard lock(mutex_);
     const auto found = executions_.find(execution);
     if (found != executions_.end()) key = found->second;
+    const auto known = tasks_.find(key);
+    if (known != tasks_.end()) task = known->second;
   }
-  const auto task = known_task(key);
   if (task != nullptr) {
     GALLEY_ASSIGN(const auto lock, take(*task, deadline));
     GALLEY_ASSIGN(auto transaction, open(*task, {agent, key.second}, reason, false));
@@ -350,6 +385,8 @@ Result<std::vector<std::string>> Serving::roll_back(const std::string& execution
       if (taken || taken.error().reason != "rollback.unknown_execution") return taken;
     }
   }
+  GALLEY_ASSIGN(const auto staged, roll_back_staged(execution, agent, reason));
+  if (staged) return *staged;
   GALLEY_ASSIGN(const CommitOutcome outcome,
                 workspace_->rollback_execution(execution, false, {agent, reason}));
   if (auto why = error_of(outcome)) return fail(*std::move(why));

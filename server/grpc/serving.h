@@ -20,6 +20,7 @@
 #include "engine/pipeline/stored_tools.h"
 #include "galley/v1/transactions.pb.h"
 #include "server/grpc/serving_config.h"
+#include "server/session/session_stages.h"
 #include "tools/profiles.h"
 #include "tools/shapes.h"
 #include "tools/tool.h"
@@ -89,23 +90,28 @@ class Serving {
   using Key = std::pair<std::string, std::string>;  ///< agent and task
 
   [[nodiscard]] Result<const ToolProfile*> profile_of(const std::string& agent) const;
-  /// Returns the task, or null if it is unknown.
-  std::shared_ptr<Task> known_task(const Key& key);
-  /// Returns the task, which begins to exist.
+  /// Returns the task, or null if it is unknown. A server that ended may have begun it.
+  /// Errors: as task_of(); those of SessionStages::find().
+  Result<std::shared_ptr<Task>> known_task(const Key& key, const ServedPrincipal& owner);
+  /// Returns the task. If it is new, `stage` is its transaction; empty: none is open.
   /// Errors: kQuota `limit.open_tasks`.
-  Result<std::shared_ptr<Task>> task_of(const Key& key, const ServedPrincipal& owner);
+  Result<std::shared_ptr<Task>> task_of(const Key& key, const ServedPrincipal& owner,
+                                        const std::string& stage);
   /// Waits for the other calls of a task.
   static Result<std::unique_lock<std::timed_mutex>> take(Task& task, Deadline deadline);
   /// Opens the transaction of a task again. Without one it returns nothing, or begins one.
   Result<std::optional<Transaction>> open(Task& task, const Key& key, const std::string& reason,
                                           bool begins);
   /// Opens the transaction of the task of a request, and closes it after `use`.
-  Result<State> in_task(const v1::TransactionRequest& request, Deadline deadline,
+  Result<State> in_task(const v1::TransactionRequest& request, const ServedCaller& caller,
                         const std::function<Result<State>(Task&, Transaction&)>& use);
   Result<ToolResult> run(const aios::tools::ExecuteRequest& request, const CallOptions& options,
                          const ServedCaller& caller);
   Result<ToolResult> run_and_commit(const aios::tools::ExecuteRequest& request,
                                     const CallOptions& options);
+  Result<std::optional<std::vector<std::string>>> roll_back_staged(const std::string& execution,
+                                                                   const std::string& agent,
+                                                                   const std::string& reason);
   void remember(const std::string& execution, Key key);
 
   std::unique_ptr<Workspace> workspace_;
@@ -113,6 +119,7 @@ class Serving {
   const ToolProfile* profile_;
   const ToolShape* shape_;
   StoredTools stored_tools_;
+  SessionStages stages_;
   std::mutex mutex_;  ///< guards the following
   std::map<Key, std::shared_ptr<Task>> tasks_;
   std::map<std::string, Key> executions_;

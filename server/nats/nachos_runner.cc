@@ -20,6 +20,8 @@
 namespace galley {
 namespace {
 
+constexpr const char* kDoor = "nachos";  // in the names of sessions
+
 using nlohmann::json;
 using nlohmann::ordered_json;
 
@@ -96,7 +98,7 @@ NachosRunner::NachosRunner(Workspace& workspace, const ToolProfile& profile, Nat
       config_(std::move(config)),
       secrets_(std::move(secrets)),
       clock_(&clock),
-      stages_(workspace, config_.agent),
+      stages_(workspace),
       answers_(clock) {
   // A session may read in one process of the group and write in another.
   tools_of(workspace).is_shared = true;
@@ -267,6 +269,19 @@ std::string NachosRunner::repeated(const NachosCall& call, const std::string& ha
 
 // --- calls ----------------------------------------------------------------------------------
 
+TransactionOptions NachosRunner::options_of(const std::string& session) const {
+  TransactionOptions options;
+  options.agent = config_.agent;
+  options.message = "Nachos session " + session;
+  options.session = session_of_door(kDoor, session);
+  return options;
+}
+
+/// The open transaction of a session; empty if it has none.
+Result<std::string> NachosRunner::stage_of(const std::string& session) {
+  return stages_.find(config_.agent, session_of_door(kDoor, session));
+}
+
 Result<std::string> NachosRunner::begin(const std::string& session) {
   GALLEY_ASSIGN(const size_t open, stages_.count());
   if (open >= kMostTransactions) {
@@ -274,12 +289,9 @@ Result<std::string> NachosRunner::begin(const std::string& session) {
         ErrorKind::kQuota, "nats.transactions",
         std::to_string(open) + " transactions are open in this workspace: commit or drop some");
   }
-  TransactionOptions options;
-  options.agent = config_.agent;
-  options.message = SessionStages::message_of(session);
-  GALLEY_ASSIGN(Transaction begun, workspace_->begin_stored(options));
+  GALLEY_ASSIGN(Transaction begun, workspace_->begin_stored(options_of(session)));
   // Of several processes that begin at once, the oldest transaction is the session's.
-  GALLEY_ASSIGN(std::string id, stages_.find(session));
+  GALLEY_ASSIGN(std::string id, stage_of(session));
   if (id == begun.id()) return id;
   GALLEY_TRY(begun.rollback());
   if (!id.empty()) return id;
@@ -320,7 +332,7 @@ ToolResult NachosRunner::committed(Transaction& transaction, const std::string& 
 
 ToolResult NachosRunner::make(const NachosCall& call, const std::stop_token& stop) {
   if (call.tool == kTransactionTool) return make_transaction_call(call);
-  auto stage = stages_.find(call.session);
+  auto stage = stage_of(call.session);
   if (!stage) return failure(stage.error());
   if (stage->empty() && config_.commit == CommitRule::kSession) {
     const auto info = workspace_->tool(call.tool, config_.agent);
@@ -334,10 +346,7 @@ ToolResult NachosRunner::make(const NachosCall& call, const std::stop_token& sto
     if (const auto saved = resumed->save(); !saved) return failure(saved.error());
     return result;
   }
-  TransactionOptions options;
-  options.agent = config_.agent;
-  options.message = SessionStages::message_of(call.session);
-  auto begun = workspace_->begin(options);
+  auto begun = workspace_->begin(options_of(call.session));
   if (!begun) return failure(begun.error());
   ToolResult result = call_in(*begun, call, stop);
   return result.ok ? committed(*begun, call.tool, std::move(result)) : result;
@@ -348,7 +357,7 @@ ToolResult NachosRunner::make_transaction_call(const NachosCall& call) {
   if (action != "begin" && action != "commit" && action != "rollback") {
     return failure(invalid("args.schema", "action is begin, commit or rollback"));
   }
-  auto id = stages_.find(call.session);
+  auto id = stage_of(call.session);
   if (!id) return failure(id.error());
   if (action == "begin") {
     if (id->empty()) id = begin(call.session);

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "server/nats/answer_book.h"
 #include "server/nats/nats_config.h"
-#include "server/nats/session_stages.h"
+#include "server/session/session_stages.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -53,7 +53,7 @@ class NachosRunner {
   void share_answers(SharedAnswers* shared) { shared_ = shared; }
   /// Whether a session has a transaction.
   [[nodiscard]] Result<bool> has_transaction(const std::string& session) {
-    GALLEY_ASSIGN(const std::string id, stages_.find(session));
+    GALLEY_ASSIGN(const std::string id, stage_of(session));
     return !id.empty();
   }
 
@@ -91,6 +91,8 @@ class NachosRunner {
                                                   const ToolResult& result) const;
   [[nodiscard]] ToolResult make(const NachosCall& call, const std::stop_token& stop);
   [[nodiscard]] ToolResult make_transaction_call(const NachosCall& call);
+  [[nodiscard]] Result<std::string> stage_of(const std::string& session);
+  [[nodiscard]] TransactionOptions options_of(const std::string& session) const;
   [[nodiscard]] Result<std::string> begin(const std::string& session);
   [[nodiscard]] ToolResult call_in(Transaction& transaction, const NachosCall& call,
                                    const std::stop_token& stop) const;

@@ -462,6 +462,39 @@ class Transactions(GrpcCase):
         self.write(client, "c.txt")
         self.assertTrue((self.work / "c.txt").exists())
 
+    def test_a_task_goes_on_after_a_restart_of_the_server(self):
+        for rule in ("each_call", "explicit"):
+            for task in ("task-1", "x" * 200):
+                with self.subTest(rule=rule, task=task):
+                    options = self.config(f"commit = '{rule}'\n[[principal]]\nuid = {os.geteuid()}\nagents = ['*']\n")
+                    server = self.serve(*options)
+                    client = Client(server.address)
+                    self.state(client.transactions.Begin, task=task)
+                    self.write(client, "a.txt", rule + task, task=task)
+                    wrong = self.write(client, "wrong.txt", task=task)
+                    client.close()
+                    server.end()
+                    server = self.serve(*options)
+                    client = Client(server.address)
+                    self.write(client, "b.txt", rule + task, task=task)
+                    self.assertFalse((self.work / "b.txt").exists())
+                    self.assertTrue(client.tools.Rollback(aios.RollbackRequest(execution_id=wrong, agent_id="bot")).success)
+                    self.state(client.transactions.Commit, task=task)
+                    client.close()
+                    server.end()
+                    self.assertEqual([path.read_text() for path in (self.work / "a.txt", self.work / "b.txt")], [rule + task] * 2)
+                    self.assertFalse((self.work / "wrong.txt").exists())
+                    for path in ("a.txt", "b.txt"):
+                        (self.work / path).unlink()
+
+    def test_the_commits_of_a_task_are_taken_back_together(self):
+        client = self.client()
+        self.write(client, "a.txt")
+        self.write(client, "other.txt", task="task-2")
+        self.write(client, "b.txt")
+        self.galley("undo", "--session", "aios-task-1", expect=0)
+        self.assertEqual(sorted(path.name for path in self.work.glob("*.txt")), ["other.txt"])
+
     def test_a_refused_commit_says_why_and_leaves_no_trace(self):
         (self.work / "galley.toml").write_text("[[validator]]\nname = 'json'\nbuiltin = 'json'\n")
         client = self.client()
