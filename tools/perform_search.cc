@@ -23,6 +23,7 @@ constexpr size_t kMaxAnswerLines = 10'000;
 constexpr size_t kMaxAnswerBytes = size_t{4} << 20U;
 constexpr uint64_t kMaxSearchedFileBytes = uint64_t{64} << 20U;  // larger files are skipped
 constexpr size_t kMaxShownLineBytes = 2000;
+constexpr size_t kShownBeforeMatch = 200;  ///< bytes of a longer line that stand before its match
 
 /// The glob of each of ripgrep's type names.
 const std::map<std::string, std::string>& file_types() {
@@ -113,18 +114,13 @@ class SearchAnswer {
 
   /// Returns false when the search is full.
   bool take(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
-    ++files_;
-    matches_ += matches.size();
-    switch (search_.output) {
-      case SearchText::Output::kFiles:
-        return names_.size() < limit_ ? (names_.push_back(path.str()), true) : cut();
-      case SearchText::Output::kCount:
-        return put_line(name_in_line(path.str()) + ":" + std::to_string(matches.size()));
-      case SearchText::Output::kContent:
-        return search_.only_matching ? put_matches(path, text, matches)
-                                     : put_lines(path, text, matches);
+    const size_t before = names_.size() + lines_;
+    const bool goes_on = put(path, text, matches);
+    if (names_.size() + lines_ > before) {
+      ++files_;
+      matches_ += matches.size();
     }
-    return true;
+    return goes_on;
   }
 
   ordered_json finish() {
@@ -141,7 +137,8 @@ class SearchAnswer {
         break;
     }
     data["numFiles"] = files_;
-    data["numMatches"] = matches_;
+    // A file is not searched beyond its first match for its name.
+    if (search_.output != SearchText::Output::kFiles) data["numMatches"] = matches_;
     data["filenames"] = std::move(names_);
     if (search_.output != SearchText::Output::kFiles) {
       data["content"] = std::move(content_);
@@ -152,6 +149,19 @@ class SearchAnswer {
   }
 
  private:
+  bool put(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
+    switch (search_.output) {
+      case SearchText::Output::kFiles:
+        return names_.size() < limit_ ? (names_.push_back(path.str()), true) : cut();
+      case SearchText::Output::kCount:
+        return put_line(name_in_line(path.str()) + ":" + std::to_string(matches.size()));
+      case SearchText::Output::kContent:
+        return search_.only_matching ? put_matches(path, text, matches)
+                                     : put_lines(path, text, matches);
+    }
+    return true;
+  }
+
   bool cut() {
     is_cut_ = true;
     return false;
@@ -160,16 +170,28 @@ class SearchAnswer {
   bool put_line(std::string_view line) {
     if (lines_ >= limit_ || content_.size() > kMaxAnswerBytes) return cut();
     ++lines_;
-    content_.append(line.substr(0, kMaxShownLineBytes));
-    if (line.size() > kMaxShownLineBytes) content_.append("…");
-    content_ += '\n';
+    content_.append(line) += '\n';
     return true;
   }
 
-  bool put_numbered(const RelPath& path, size_t line, char sign, std::string_view text) {
+  /// Shows at most kMaxShownLineBytes of a line. They begin shortly before `match` if it stands
+  /// behind them.
+  bool put_numbered(const RelPath& path, size_t line, char sign, std::string_view text,
+                    size_t match = 0) {
     std::string out = name_in_line(path.str()) + sign;
     if (search_.show_numbers) out += std::to_string(line + 1) + sign;
-    return put_line(out.append(text));
+    const auto is_inside = [&](size_t at) {  // of a character of UTF-8
+      return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+    };
+    size_t begin = match + kShownBeforeMatch > kMaxShownLineBytes ? match - kShownBeforeMatch : 0;
+    if (text.size() <= kMaxShownLineBytes) begin = 0;
+    size_t end = std::min(text.size(), begin + kMaxShownLineBytes);
+    for (int i = 0; i < 3 && is_inside(begin); ++i) ++begin;
+    for (int i = 0; i < 3 && end > begin && is_inside(end); ++i) --end;
+    if (begin > 0) out += "…";
+    out.append(text.substr(begin, end - begin));
+    if (end < text.size()) out += "…";
+    return put_line(out);
   }
 
   bool put_matches(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
@@ -184,6 +206,7 @@ class SearchAnswer {
   bool put_lines(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
     const Lines lines(text);
     std::vector<std::pair<size_t, size_t>> spans;  // lines that hold a match
+    std::vector<size_t> columns;                   // of the first match of each
     for (const Match& match : matches) {
       const size_t first = lines.line_at(match.begin);
       const size_t last = lines.line_at(std::max(match.begin, match.end - (match.end > 0 ? 1 : 0)));
@@ -191,6 +214,7 @@ class SearchAnswer {
         spans.back().second = std::max(spans.back().second, last);
       } else {
         spans.emplace_back(first, last);
+        columns.push_back(match.begin - static_cast<size_t>(lines[first].data() - text.data()));
       }
     }
     size_t next = 0;  // first line not shown yet
@@ -203,9 +227,9 @@ class SearchAnswer {
       for (size_t line = begin; line < end; ++line) {
         if (i + 1 < spans.size() && line >= spans[i + 1].first) break;
         const bool is_match = line >= first && line <= last;
-        if (!put_numbered(path, line, is_match ? ':' : '-', without_terminator(lines[line]))) {
-          return false;
-        }
+        const std::string_view shown = without_terminator(lines[line]);
+        const size_t column = line == first ? std::min(columns[i], shown.size()) : 0;
+        if (!put_numbered(path, line, is_match ? ':' : '-', shown, column)) return false;
         next = line + 1;
       }
     }

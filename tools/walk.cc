@@ -112,6 +112,18 @@ tl::unexpected<Error> invalid(const std::string& pattern, const std::string& why
   return fail(ErrorKind::kInvalid, "glob.invalid", "the pattern '" + pattern + "' " + why);
 }
 
+/// Position of the first `{` without a `\\` before it.
+size_t first_brace(const std::string& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '{') {
+      return i;
+    }
+  }
+  return text.npos;
+}
+
 /// Positions that cut `{a,b}` at `open` into its parts, the closing brace last; empty when it is
 /// never closed.
 std::vector<size_t> cuts_of(const std::string& text, size_t open) {
@@ -140,8 +152,8 @@ Result<std::vector<std::string>> expand_braces(const std::string& pattern) {
   while (!open.empty()) {
     const std::string text = std::move(open.back());
     open.pop_back();
-    const size_t brace = text.find('{');
-    if (brace == std::string::npos || (brace > 0 && text[brace - 1] == '\\')) {
+    const size_t brace = first_brace(text);
+    if (brace == text.npos) {
       done.push_back(text);
       continue;
     }

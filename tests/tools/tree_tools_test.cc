@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "tools/tool_fixture.h"
 
@@ -144,9 +145,36 @@ TEST_F(TreeTools, GrepHasThreeOutputModes) {
   const auto cut = done("Grep", {{"pattern", "x"}, {"head_limit", 1}});
   EXPECT_EQ(cut["filenames"], json{"a.py"});
   EXPECT_EQ(cut["truncated"], true);
+  EXPECT_EQ(cut["numFiles"], 1);
+  EXPECT_FALSE(cut.contains("numMatches")) << "one match of each file was looked for";
+  const auto counts = done("Grep", {{"pattern", "x"}, {"output_mode", "count"}, {"head_limit", 2}});
+  EXPECT_EQ(counts["numFiles"], 2);
+  EXPECT_EQ(counts["numMatches"], 3);
   EXPECT_EQ(refused("Grep", {{"pattern", "("}}), "EVALIDATION args.pattern");
   EXPECT_EQ(refused("Grep", {{"pattern", "(?=x)"}}), "EVALIDATION args.pattern");
   EXPECT_EQ(refused("Grep", {{"pattern", "x"}, {"type", "cobol"}}), "EVALIDATION args.type");
+}
+
+TEST_F(TreeTools, GrepShowsTheMatchOfALongLineInWholeCharacters) {
+  std::string line;
+  for (int i = 0; i < 3000; ++i) line += "é";
+  put("a.txt", line + "needle" + line + "\n");
+  const auto whole = done("Grep", {{"pattern", "needle"}, {"output_mode", "content"}});
+  const std::string shown = whole["content"].get<std::string>();
+  EXPECT_NE(shown.find("éneedleé"), shown.npos);
+  EXPECT_TRUE(shown.starts_with("a.txt:1:…é"));
+  EXPECT_TRUE(shown.ends_with("é…\n"));
+  EXPECT_TRUE(is_utf8(shown));
+  EXPECT_LT(shown.size(), 2100U);
+  const auto first = done("Grep", {{"pattern", "^é"}, {"output_mode", "content"}});
+  EXPECT_TRUE(first["content"].get<std::string>().starts_with("a.txt:1:éé"));
+}
+
+TEST_F(TreeTools, AnEscapedBraceIsACharacter) {
+  put("{a}.ts", "");
+  put("b.ts", "");
+  put("c.ts", "");
+  EXPECT_EQ(done("Glob", {{"pattern", "{\\{a\\},b}.ts"}})["filenames"], (json{"b.ts", "{a}.ts"}));
 }
 
 TEST_F(TreeTools, GrepEndsOnEmptyMatches) {
