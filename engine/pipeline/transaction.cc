@@ -312,6 +312,10 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     on_number = [this](TxId number, const Proposal& published) {
       return note_checkpoint(*state_->live_run, number, published.id(), state_->overlay.entries());
     };
+  } else if (state_->stage) {
+    on_number = [this](TxId number, const Proposal& published) {
+      return state_->stage->note_commit(number, published.id());
+    };
   }
   Action action = action_of(AuditKind::kCommit, request.tool, {});
   action.is_atomic = action.records_itself = true;

@@ -8,6 +8,7 @@
 
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "engine/commit/history_reader.h"
 #include "engine/commit/outcome.h"
 #include "engine/stages/savepoints.h"
 #include "staging/fs/replace_file.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::string_view kAboutMagic = "galley stage 1\n";
 constexpr std::chrono::milliseconds kPollEvery{10};
+constexpr std::string_view kCommit = "commit";
 constexpr uint64_t kMaxAboutBytes = uint64_t{64} << 10U;
 constexpr uint64_t kMaxOverlayBytes = uint64_t{256} << 20U;
 /// A file of staged entries that grew by less is not rewritten.
@@ -81,7 +83,22 @@ Result<void> write_contributors(const WritableDirectory& directory,
   return replace_file(directory, "contributors", text);
 }
 
-Result<StageHeader> read_stage_header(const Directory& directory, const std::string& id) {
+/// Whether the history has the commit that the stage notes.
+Result<bool> is_committed(const StateDirectory& state, const Directory& directory) {
+  const auto note = read_file(directory, chosen_path(kCommit), kMaxAboutBytes);
+  if (!note && note.error().kind == ErrorKind::kNotFound) return false;
+  if (!note) return fail(note.error());
+  const size_t space = note->find(' ');
+  const auto number = TxId::parse(std::string_view(*note).substr(0, space));
+  if (!number || space == note->npos) return false;
+  const auto commit = load_committed(state, *number, ImageUse::kSkip);
+  return commit && commit->journal.proposal.hex() == note->substr(space + 1);
+}
+
+Result<StageHeader> read_stage_header(const StateDirectory& state, const Directory& directory,
+                                      const std::string& id) {
+  GALLEY_ASSIGN(const bool is_over, is_committed(state, directory));
+  if (is_over) return fail(stage_has_ended(id));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("about"));
   const auto text = read_file(directory, name, kMaxAboutBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return fail(stage_has_ended(id));
@@ -160,7 +177,7 @@ Result<StoredStage> StoredStage::open(const StateDirectory& state, const std::st
 
 Result<StoredStage> StoredStage::of(const StateDirectory& state, StageDirectory stage) {
   StoredStage stored(std::move(stage));
-  GALLEY_ASSIGN(stored.about_, read_stage_header(stored.directory(), stored.id()));
+  GALLEY_ASSIGN(stored.about_, read_stage_header(state, stored.directory(), stored.id()));
   GALLEY_ASSIGN(const RelPath markers, RelPath::parse("markers"));
   GALLEY_ASSIGN(const FileStat note, stored.directory().stat(markers));
   stored.about_.has_markers = note.kind != FileKind::kAbsent;
@@ -240,6 +257,10 @@ Result<void> StoredStage::add_steps(const std::vector<StagedStep>& steps) const 
   return written;
 }
 
+Result<void> StoredStage::note_commit(TxId number, const ContentId& proposal) const {
+  return replace_file(directory(), kCommit, number.str() + " " + proposal.hex());
+}
+
 Result<void> StoredStage::note_markers() {
   about_.has_markers = true;
   return replace_file(directory(), "markers", "");
@@ -247,7 +268,7 @@ Result<void> StoredStage::note_markers() {
 
 Result<StageHeader> StoredStage::look_at(const StateDirectory& state, const std::string& id) {
   GALLEY_ASSIGN(const auto directory, state.root().open_directory(state.own("stage/" + id)));
-  return read_stage_header(*directory, id);
+  return read_stage_header(state, *directory, id);
 }
 
 bool StoredStage::has_contributor(const std::string& name) const {

@@ -49,6 +49,8 @@ struct StageHeader {
 ///     calls       the changes of each call (staging/overlay/staged_step.h), in appended parts
 ///     markers     exists if conflict markers were staged
 ///     comments    what a person wrote about it in `galley review`
+///     commit      the number and the proposal of its commit, noted just before it. If the history
+///                 has that commit, the transaction does not exist.
 ///     contributors  names of other agents that staged changes, one per line
 ///     pool        in a fork: the shared contents (engine/commit/stage_directory.h)
 ///
@@ -87,6 +89,9 @@ class StoredStage {
   /// Adds the changes of further calls. Drops the oldest changes beyond twice kMaxStepPaths. Does
   /// not change a damaged file, which load_steps() reports.
   Result<void> add_steps(const std::vector<StagedStep>& steps) const;
+  /// Records that the proposal is about to be committed under this number. A process that is killed
+  /// after the commit leaves the stage.
+  Result<void> note_commit(TxId number, const ContentId& proposal) const;
   /// Records that conflict markers are staged.
   Result<void> note_markers();
   [[nodiscard]] bool has_contributor(const std::string& name) const;

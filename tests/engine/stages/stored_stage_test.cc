@@ -114,6 +114,22 @@ TEST(ReviewComments, AreKeptUpToTheLimitAndReplaceEarlierOnes) {
   }
 }
 
+TEST_F(StoredStageTest, AStageWhoseCommitIsInTheHistoryHasEnded) {
+  const Proposal proposal = ChangeBuilder(*root_).write("a.txt", "new\n").proposal();
+  const auto note = [&](uint64_t number) {
+    const auto stage = StoredStage::open(state(), parent_, kAtOnce);
+    ASSERT_TRUE(stage && stage->note_commit(TxId{number}, proposal.id()));
+  };
+  note(1);
+  EXPECT_EQ(staged_in(parent_), "new\n") << "noted, and then not committed";
+  const auto done = publish(*root_, proposal);
+  ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));
+  const auto gone = StoredStage::open(state(), parent_, kAtOnce);
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().reason, "stage.not_found");
+  EXPECT_FALSE(StoredStage::look_at(state(), parent_));
+}
+
 TEST_F(StoredStageTest, AForkDoesNotNeedItsParent) {
   const std::string child = fork_of(parent_);
   const std::string grandchild = fork_of(child);
