@@ -16,6 +16,7 @@
 #include "engine/commit/blob_store.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/journal_writer.h"
+#include "engine/commit/leftovers.h"
 #include "engine/commit/plan.h"
 #include "engine/commit/retire.h"
 #include "engine/commit/workspace_view.h"
@@ -291,6 +292,19 @@ Error checked_out(const GitBranch& branch, const GitWorkPlace& place) {
           "", 0};
 }
 
+/// The highest number of a journal in quarantine, or 0. The branch may have its commit.
+Result<TxId> last_in_quarantine(const StateDirectory& state) {
+  TxId last;
+  const auto quarantine = state.root().open_directory(state.own("quarantine"));
+  if (!quarantine && quarantine.error().kind == ErrorKind::kNotFound) return last;
+  if (!quarantine) return fail(quarantine.error());
+  GALLEY_ASSIGN(const auto entries, (*quarantine)->list());
+  for (const DirectoryEntry& entry : entries) {
+    if (const auto id = TxId::parse(entry.name)) last = std::max(last, *id);
+  }
+  return last;
+}
+
 /// One run of publish_to_branch().
 class BranchAttempt {
  public:
@@ -353,7 +367,8 @@ Result<void> BranchAttempt::lock() {
   recovery.audit = options_.audit;
   GALLEY_TRY(recover_branch(target_.branch, target_.state, *lock_, clock_, recovery));
   GALLEY_ASSIGN(journal_.parent, last_transaction(target_.state, *lock_, session_));
-  journal_.id.value = journal_.parent.value + 1;
+  GALLEY_ASSIGN(const TxId unusable, last_in_quarantine(target_.state));
+  journal_.id.value = std::max(journal_.parent, unusable).value + 1;
   return {};
 }
 
@@ -568,6 +583,14 @@ Result<RecoveryReport> recover_branch(const GitBranch& branch, const StateDirect
     GALLEY_ASSIGN(const FileStat kept, state.undo().stat(journal_name(*id)));
     if (!verdict && kept.kind == FileKind::kRegular) {  // only the folder is left
       if (!options.dry_run) GALLEY_TRY(remove_tree(state.slots(), slot_of(*id)));
+      continue;
+    }
+    if (verdict && verdict->state == JournalState::kDamaged) {
+      report.actions.push_back({Kind::kDamagedJournal, *id, "", verdict->problem});
+      if (options.dry_run) continue;
+      GALLEY_TRY(lock.forget_last());
+      GALLEY_TRY(quarantine(state, *slot, *id));
+      GALLEY_TRY(remove_tree(state.slots(), slot_of(*id)));
       continue;
     }
     bool was_made = false;

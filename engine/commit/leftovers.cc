@@ -144,6 +144,8 @@ Result<bool> is_unusable(const WritableDirectory& workspace, const StateDirector
   return !broken.empty();
 }
 
+}  // namespace
+
 Result<void> quarantine(const StateDirectory& state, const WritableDirectory& directory, TxId id) {
   GALLEY_ASSIGN(const RelPath place, free_place(state, id));
   const RelPath slots = chosen_path(id.file_name());
@@ -157,8 +159,6 @@ Result<void> quarantine(const StateDirectory& state, const WritableDirectory& di
                           chosen_path(place.str() + "/" + journal_name(id).str()),
                           RenameMode::kNoReplace);
 }
-
-}  // namespace
 
 Result<std::vector<TxId>> quarantine_damaged(const WritableDirectory& workspace,
                                              const StateDirectory& state, WriterLock& lock) {

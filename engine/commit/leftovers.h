@@ -35,6 +35,9 @@ Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
                                        const StateDirectory& state, WriterLock& lock,
                                        const Clock& clock, const ClearOptions& options);
 
+/// Moves a journal from `directory` to a new folder in quarantine/, from `j/` with its slots.
+Result<void> quarantine(const StateDirectory& state, const WritableDirectory& directory, TxId id);
+
 /// Moves journals of `j/` that are damaged or break a rule of journal_rules.h to quarantine/,
 /// together with their slots, so that the workspace can be used again. Their transactions may be
 /// half applied: `doctor` reports it. Damaged journals of `undo/`, and those of another workspace,

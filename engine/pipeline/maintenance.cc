@@ -539,6 +539,12 @@ std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run) 
                                      : " before it was committed, was cleared away: nothing of it "
                                        "was applied"));
     }
+    if (action.kind == Kind::kDamagedJournal && !dry_run) {  // of a branch: else it is an error
+      lines.push_back(fmt::format(
+          "the journal of transaction {} is damaged ({}) and was set aside; git log tells whether "
+          "the branch has its commit",
+          action.transaction.str(), action.text));
+    }
     if (action.kind != Kind::kFinishJournal) continue;
     const size_t count = paths[action.transaction].size();
     if (count == 0 && !action.is_interrupted) continue;

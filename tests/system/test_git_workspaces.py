@@ -832,6 +832,22 @@ class Kills(BranchCase):
         self.branch("undo", expect=0)
         self.assertEqual(self.tip("main^{tree}"), self.tip("main~2^{tree}"))
 
+    def test_a_damaged_journal_of_a_killed_program_is_set_aside_and_its_number_not_given_again(self):
+        self.die(after="kill -9 $PPID")
+        [journal] = self.repository.rglob("slot/*/*.j")
+        text = bytearray(journal.read_bytes())
+        text[len(text) // 2] ^= 1
+        journal.write_bytes(text)
+        self.assertIn(b"was set aside", self.branch("log", expect=(0, 1)).stderr)
+        self.assertNotIn(b"set aside", self.branch("log", expect=(0, 1)).stderr)
+        [kept] = self.repository.rglob("quarantine/*/*/*.j")
+        self.assertEqual(kept.read_bytes(), text)
+        self.branch("--reason", "next", "apply", "-", stdin=new_file("n.txt", "x"), expect=0)
+        numbers = self.read_git("log", "--format=%(trailers:key=Galley-Transaction,valueonly,separator=)", "main")
+        self.assertEqual([line.split()[0] for line in numbers.split("\n") if line], ["2", "1"])
+        self.branch("undo", expect=0)
+        self.branch("audit", "verify", expect=0)
+
     def test_a_commit_that_a_person_took_back_is_not_made_again(self):
         before = self.tip()
         self.die(after="kill -9 $PPID")
