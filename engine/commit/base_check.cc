@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file_mode.h"
+#include "engine/commit/journal_rules.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {
@@ -300,9 +301,13 @@ Result<void> describe_made(const Location& at, const FileStat& stat, JournalOp& 
   take_owner(stat, op.after);
   take_owner(stat, op.before);
   if (stat.kind == FileKind::kSymlink) return {};
-  if (stat.kind == FileKind::kDirectory) op.after.special = stat.mode & kSpecialBits;
+  if (stat.kind == FileKind::kDirectory) op.after.special = stat.mode & kKeptSpecialBits;
   GALLEY_ASSIGN(op.after.attributes, at.directory->attributes(at.name));
-  if (op.before.node.kind == op.after.node.kind) op.before.attributes = op.after.attributes;
+  if (op.before.node.kind == op.after.node.kind) {
+    op.before.attributes = op.after.attributes;
+  } else {  // the kernel labels new objects: no commit gives these attributes
+    std::erase_if(op.after.attributes, is_privileged);
+  }
   return {};
 }
 

@@ -24,34 +24,34 @@ uint32_t requested_mode(const Node& node) {
 
 }  // namespace
 
-Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours)
-    : plan_(&plan), workspace_(&workspace), uid_(ours.uid), gid_(ours.gid) {
-  for (size_t i = 0; i < plan.ops.size(); ++i) index_.emplace(plan.ops[i].path, i);
-  find_moved_directories();
-}
-
-const JournalOp* Inheritance::op_of(const RelPath& path) const {
-  const auto found = index_.find(path);
-  return found == index_.end() ? nullptr : &plan_->ops[found->second];
-}
-
-void Inheritance::find_moved_directories() {
-  for (const JournalOp& op : plan_->ops) {
+std::map<RelPath, RelPath> moved_directories(const std::vector<JournalOp>& ops) {
+  std::map<RelPath, RelPath> moved;
+  for (const JournalOp& op : ops) {
     if (!op.renamed_from) continue;
     RelPath to = op.path;
     RelPath from = *op.renamed_from;
     do {
       to = to.parent();
       from = from.parent();
-      const JournalOp* const made = op_of(to);
-      const JournalOp* const removed = op_of(from);
+      const JournalOp* const made = op_at(ops, to);
+      const JournalOp* const removed = op_at(ops, from);
       if (made == nullptr || made->before.node.kind != FileKind::kAbsent) break;
       if (removed == nullptr || removed->after.node.kind != FileKind::kAbsent) break;
-      const auto [known, is_new] = moved_.try_emplace(to, from);
+      const auto [known, is_new] = moved.try_emplace(to, from);
       if (!is_new && known->second == from) break;  // those around it are known, too
       if (!is_new) known->second = RelPath::root();
     } while (to.name() == from.name());
   }
+  return moved;
+}
+
+Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours)
+    : plan_(&plan),
+      workspace_(&workspace),
+      uid_(ours.uid),
+      gid_(ours.gid),
+      moved_(moved_directories(plan.ops)) {
+  for (size_t i = 0; i < plan.ops.size(); ++i) index_.emplace(plan.ops[i].path, i);
 }
 
 void Inheritance::restore_metadata(const Journal& undone) {
@@ -100,8 +100,8 @@ const JournalOp* Inheritance::undone(const JournalOp& op) const {
 const JournalSide* Inheritance::source_of(const JournalOp& op) const {
   const FileKind kind = op.after.node.kind;
   const auto moved = moved_.find(op.path);
-  const JournalOp* const source = op.renamed_from         ? op_of(*op.renamed_from)
-                                  : moved != moved_.end() ? op_of(moved->second)
+  const JournalOp* const source = op.renamed_from         ? op_at(plan_->ops, *op.renamed_from)
+                                  : moved != moved_.end() ? op_at(plan_->ops, moved->second)
                                                           : nullptr;
   if (source != nullptr && source->before.node.kind == kind) return &source->before;
   const JournalOp* const earlier = undone(op);
@@ -135,7 +135,9 @@ Result<void> Inheritance::take_over(JournalOp& op) {
   op.after.gid = source->gid;
   op.after.attributes = source->attributes;
   // As write(2) does: new content does not inherit file capabilities of the old content.
-  std::erase_if(op.after.attributes, [](const auto& a) { return a.name == kCapability; });
+  if (source->node.content != op.after.node.content) {
+    std::erase_if(op.after.attributes, [](const auto& a) { return a.name == kCapability; });
+  }
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/commit/journal.h"
 #include "engine/commit/plan.h"
@@ -12,9 +13,12 @@
 
 namespace galley {
 
+/// The new directories that renamed files show to be old ones, with their old paths. The root
+/// stands for several old paths. `ops` is sorted.
+[[nodiscard]] std::map<RelPath, RelPath> moved_directories(const std::vector<JournalOp>& ops);
+
 /// Decides the owner, attributes and ACL of a new inode. It takes them from the object that the
-/// inode replaces, was renamed from, or restores; a new directory was renamed from the removed one
-/// that its renamed files come from. Else its directory passes them on, as in open(2)
+/// inode replaces, was renamed from, or restores. Else its directory passes them on, as in open(2)
 /// and mkdir(2). A staged owner goes first.
 ///
 /// Ownership: borrows the plan and the workspace. Threads: confined to one thread.
@@ -42,8 +46,6 @@ class Inheritance {
   Result<const InheritedProperties*> of_parent(const RelPath& path);
   Result<void> take_over(JournalOp& op);
   Result<void> inherit(JournalOp& op);
-  void find_moved_directories();
-  [[nodiscard]] const JournalOp* op_of(const RelPath& path) const;
   [[nodiscard]] const JournalSide* source_of(const JournalOp& op) const;
   [[nodiscard]] const JournalOp* undone(const JournalOp& op) const;
 
@@ -54,7 +56,7 @@ class Inheritance {
   std::map<RelPath, size_t> index_;
   std::map<RelPath, InheritedProperties> parents_;
   std::map<RelPath, JournalOp> undone_;
-  std::map<RelPath, RelPath> moved_;  ///< new directory -> old one; the root: several, so none
+  std::map<RelPath, RelPath> moved_;
 };
 
 // POSIX ACLs as extended attributes have them: version 2, then entries of tag, rights and id, all

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -42,6 +43,15 @@ struct JournalOp {
   std::optional<RelPath> copied_from;
   bool operator==(const JournalOp&) const = default;
 };
+
+/// The operation on a path, or null. `ops` is sorted by path.
+[[nodiscard]] inline const JournalOp* op_at(const std::vector<JournalOp>& ops,
+                                            const RelPath& path) {
+  const auto at = std::lower_bound(
+      ops.begin(), ops.end(), path,
+      [](const JournalOp& one, const RelPath& wanted) { return one.path < wanted; });
+  return at == ops.end() || at->path != path ? nullptr : &*at;
+}
 
 /// A note about an object that recovery kept or moved aside.
 struct JournalNote {

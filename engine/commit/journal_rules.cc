@@ -2,21 +2,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "engine/commit/history_reader.h"
+#include "engine/commit/inheritance.h"
 #include "engine/policy/effects.h"
 #include "staging/fs/user_state.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {
 namespace {
-
-/// Set by the kernel or a privileged program; a program that could set one could make a file more
-/// trusted than it is.
-bool is_privileged(const ExtendedAttribute& attribute) {
-  return attribute.name.starts_with("security.") || attribute.name.starts_with("trusted.");
-}
 
 bool has_attribute(const JournalSide& side, const ExtendedAttribute& wanted) {
   return std::find(side.attributes.begin(), side.attributes.end(), wanted) != side.attributes.end();
@@ -26,7 +22,11 @@ class RuleCheck {
  public:
   RuleCheck(const Directory& workspace, const StateDirectory& state, const Journal& journal,
             JournalTrust trust)
-      : workspace_(workspace), state_(state), journal_(journal), trust_(trust) {}
+      : workspace_(workspace),
+        state_(state),
+        journal_(journal),
+        trust_(trust),
+        moved_(moved_directories(journal.ops)) {}
 
   Result<std::string> run() {
     // An aborted journal restores what it saw itself, and its own statement about that counts.
@@ -59,6 +59,7 @@ class RuleCheck {
   const StateDirectory& state_;
   const Journal& journal_;
   JournalTrust trust_;
+  std::map<RelPath, RelPath> moved_;
 };
 
 Result<JournalSide> RuleCheck::side_on_disk(const RelPath& path) const {
@@ -82,10 +83,8 @@ Result<std::vector<JournalSide>> RuleCheck::sources_of(const JournalOp& op) cons
     if (trust_ == JournalTrust::kForeign) {
       GALLEY_ASSIGN(side, side_on_disk(path));
     } else {
-      const auto at = std::lower_bound(
-          journal_.ops.begin(), journal_.ops.end(), path,
-          [](const JournalOp& one, const RelPath& wanted) { return one.path < wanted; });
-      if (at != journal_.ops.end() && at->path == path) side = at->before;
+      const JournalOp* const at = op_at(journal_.ops, path);
+      if (at != nullptr) side = at->before;
     }
     if (side.node.kind != FileKind::kAbsent) sources.push_back(std::move(side));
     return {};
@@ -93,6 +92,8 @@ Result<std::vector<JournalSide>> RuleCheck::sources_of(const JournalOp& op) cons
   GALLEY_TRY(add(op.path));
   if (op.renamed_from) GALLEY_TRY(add(*op.renamed_from));
   if (op.copied_from) GALLEY_TRY(add(*op.copied_from));
+  const auto moved = moved_.find(op.path);
+  if (moved != moved_.end() && !moved->second.is_root()) GALLEY_TRY(add(moved->second));
   return sources;
 }
 
@@ -196,6 +197,10 @@ Result<std::string> RuleCheck::check_links() const {
 }
 
 }  // namespace
+
+bool is_privileged(const ExtendedAttribute& attribute) {
+  return attribute.name.starts_with("security.") || attribute.name.starts_with("trusted.");
+}
 
 Result<std::string> broken_rule(const Directory& workspace, const StateDirectory& state,
                                 const Journal& journal, JournalTrust trust) {

@@ -15,6 +15,10 @@ enum class JournalTrust : uint8_t {
   kForeign,  ///< from a state that a person must still adopt: only the present tree counts
 };
 
+/// Whether the kernel or a privileged program sets the attribute. A program that could set it could
+/// make a file more trusted than it is.
+[[nodiscard]] bool is_privileged(const ExtendedAttribute& attribute);
+
 /// Returns why recovery must not act on a committed journal, as a phrase; empty if it may.
 ///
 /// A journal must not give a path an owner, or a `security.` or `trusted.` attribute, that the

@@ -220,14 +220,17 @@ Result<void> Publisher::Attempt::check_links() {
   for (auto& step : plan_.steps) {
     const JournalOp& op = plan_.ops[step.op];
     const bool is_mode = step.kind == StepKind::kMode;
-    const bool breaks = (step.kind == StepKind::kExchange || is_mode) &&
-                        op.before.node.kind == FileKind::kRegular &&
-                        bases_.stats[step.op].nlink > 1;
+    // A renamed file with another content or mode is a new one.
+    const bool is_placed = step.kind == StepKind::kPlace && op.renamed_from.has_value();
+    const JournalOp* const old = is_placed ? op_at(plan_.ops, *op.renamed_from) : &op;
+    const bool breaks = (step.kind == StepKind::kExchange || is_mode || is_placed) &&
+                        old != nullptr && old->before.node.kind == FileKind::kRegular &&
+                        bases_.stats[static_cast<size_t>(old - plan_.ops.data())].nlink > 1;
     if (!breaks) continue;
-    const bool is_owner = !is_mode && op.before.node.content == op.after.node.content;
-    const std::string kept = is_mode    ? "the old mode"
-                             : is_owner ? "the old owner"
-                                        : "the old content";
+    const std::string kept = old->before.node.content != op.after.node.content ? "the old content"
+                             : old->before.node.mode != op.after.node.mode     ? "the old mode"
+                             : is_placed                                       ? "the old file"
+                                                                               : "the old owner";
     if (options().hard_links == HardLinks::kRefuse) {
       return fail(ErrorKind::kRefused, "commit.hard_link",
                   "'" + op.path.str() + "' has other hard links, which would keep " + kept +
@@ -235,7 +238,7 @@ Result<void> Publisher::Attempt::check_links() {
                   op.path.str());
     }
     // A mode belongs to the inode: a change in place would also change the other names.
-    step.kind = StepKind::kExchange;
+    if (is_mode) step.kind = StepKind::kExchange;
     warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep " + kept);
   }
   return {};

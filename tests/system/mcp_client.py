@@ -68,9 +68,15 @@ class McpClient:
     def next(self, timeout=60):
         return self.messages.get(timeout=timeout)
 
-    def answer_to(self, identity):
-        """Returns the answer to that request. Another answer before it is a test error."""
+    def answer_to(self, identity, others=None):
+        """Returns the answer to that request. Another answer before it is a test error, unless the test keeps them in `others`, by
+        their ids."""
+        if others is not None and identity in others:
+            return others.pop(identity)
         message = self.next()
+        while others is not None and message is not None and message.get("id") != identity:
+            others[message["id"]] = message
+            message = self.next()
         assert message is not None, "the server ended: " + self.process.stderr.read().decode()
         assert message.get("id") == identity, message
         return message

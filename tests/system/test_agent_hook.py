@@ -519,6 +519,19 @@ class OneWorld(HookCase):
         self.galley("undo", "--session", "s", expect=0)
         self.assertEqual(snapshot(self.work), before)
 
+    def test_bits_and_labels_of_new_files_do_not_make_the_record_unreadable(self):
+        def write():
+            (self.work / "labelled").mkdir()
+            (self.work / "labelled").chmod(0o6755)
+            (self.work / "labelled" / "n.md").write_text("text\n")
+            if os.geteuid() == 0:
+                os.setxattr(self.work / "labelled" / "n.md", "security.label", b"of the system")
+        self.edit("claude", "Write", {"file_path": f"{self.work}/labelled/n.md", "content": "text\n"}, write)
+        self.assertEqual(len(self.log()), 1)
+        self.galley("status", expect=0, env={"GALLEY_BOOT_ID": "another"})
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertFalse((self.work / "labelled").exists())
+
     def test_an_edit_that_never_happened_leaves_no_record(self):
         arguments = {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"}
         self.assertEqual(self.edit("claude", "Edit", arguments, lambda: None).strip(), b"")
@@ -714,8 +727,9 @@ class OneWorld(HookCase):
         slow = begin("b", "Bash", command="sleep 1; echo b > b.txt")
         other = begin("a", "Write", file_path="a_new.txt", content="a\n")
         last = begin("b", "Write", file_path="b_new.txt", content="b\n")
+        answers = {}
         for request in (other, slow, last):
-            self.assertFalse(client.answer_to(request)["result"]["isError"])
+            self.assertFalse(client.answer_to(request, answers)["result"]["isError"])
         commit = begin("b", "galley_commit")
         self.assertFalse(client.answer_to(commit)["result"]["isError"])
         [only] = self.log()

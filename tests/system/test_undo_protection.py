@@ -3,6 +3,7 @@
 Runs as root and as a plain user (`hostile.main`)."""
 
 import os
+import struct
 import unittest
 
 import hostile
@@ -46,6 +47,39 @@ class Protection(SystemCase):
                 self.assertEqual((mode_of(moved), mode_of(moved / "in")), (oct(mode), oct(mode)))
                 self.galley("undo", expect=0)
                 self.assertEqual((mode_of(folder), mode_of(folder / "in")), (oct(mode), oct(mode)))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_a_moved_folder_of_another_user_is_whole_after_a_restart(self):
+        folder = self.work / "old"
+        (folder / "in").mkdir(parents=True)
+        (folder / "in" / "file").write_text("text\n")
+        for path in (folder, folder / "in", folder / "in" / "file"):
+            os.chown(path, 12345, 12345)
+        os.setxattr(folder, "security.note", b"of the system")
+        self.galley("begin", expect=0)
+        self.galley("call", "Move", '{"source": "old", "destination": "new"}', expect=0)
+        self.galley("commit", expect=0)
+        self.assertEqual(os.getxattr(self.work / "new", "security.note"), b"of the system")
+        self.galley("status", expect=0, env={"GALLEY_BOOT_ID": "another"})
+        self.galley("undo", expect=0, env={"GALLEY_BOOT_ID": "another"})
+        self.galley("status", expect=0, env={"GALLEY_BOOT_ID": "a third"})
+        self.assertEqual((folder.stat().st_uid, os.getxattr(folder, "security.note")), (12345, b"of the system"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can set a capability")
+    def test_a_file_capability_goes_only_with_the_content(self):
+        tool, capability = self.work / "tool", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0)  # cap_net_raw+ep
+        tool.write_text("#!/bin/sh\n")
+        os.link(tool, self.work / "other")
+        os.setxattr(tool, "security.capability", capability)
+        self.galley("begin", expect=0)
+        self.galley("call", "Chmod", '{"path": "tool", "mode": "0700"}', expect=0)
+        self.galley("commit", expect=0)
+        self.assertEqual((mode_of(tool), os.getxattr(tool, "security.capability")), ("0o700", capability))
+        self.commit("rm tool")
+        self.galley("undo", expect=0)
+        self.assertEqual(os.getxattr(tool, "security.capability"), capability)
+        self.galley("apply", stdin=b"--- a/tool\n+++ b/tool\n@@ -1 +1 @@\n-#!/bin/sh\n+#!/bin/bash\n", expect=0)
+        self.assertEqual(os.listxattr(tool), [])
 
     def test_undo_reports_a_file_that_lost_its_setuid_bit(self):
         tool = self.work / "tool"

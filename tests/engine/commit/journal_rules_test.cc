@@ -97,6 +97,26 @@ TEST_F(JournalRules, AFileMustNotGetAnOwnerThatItDidNotHave) {
   EXPECT_EQ(broken(JournalTrust::kForeign), "");
 }
 
+TEST_F(JournalRules, ARenamedDirectoryKeepsWhatTheOldOneHad) {
+  JournalSide folder = side(FileKind::kDirectory);
+  folder.node = Node{FileKind::kDirectory, 0755, {}, 0};
+  folder.attributes = {kCapability};
+  if (is_root_user()) folder.uid = kStranger;
+  JournalSide file = side(FileKind::kRegular, "f");
+  if (is_root_user()) file.uid = kStranger;
+  change("d", folder, {});
+  change("d/e", folder, {});
+  change("d/e/f", file, {});
+  change("z", {}, folder);
+  change("z/e", {}, folder);
+  change("z/e/f", {}, file);
+  journal_.ops.back().renamed_from = rel("d/e/f");
+  EXPECT_EQ(broken(), "");
+  EXPECT_NE(broken(JournalTrust::kForeign), "");
+  journal_.ops.back().renamed_from = rel("d/e");
+  EXPECT_NE(broken(), "") << "no file shows that z was d";
+}
+
 TEST_F(JournalRules, AStagedOwnerCountsOnlyInAnOwnJournal) {
   if (!is_root_user()) GTEST_SKIP() << "only root can give files away";
   JournalSide after = side(FileKind::kRegular, "old");

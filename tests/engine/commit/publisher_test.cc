@@ -313,6 +313,24 @@ TEST_P(PublisherFacts, ModeChangesBreakHardLinksWithAWarningOrAreRefused) {
   EXPECT_EQ(picture_of(ws())["b"], "f 644 same");
 }
 
+TEST_P(PublisherFacts, ARenameWithAChangeBreaksHardLinksWithAWarningOrIsRefused) {
+  put_file(ws(), "a", "same");
+  ASSERT_TRUE(ws().make_hard_link(rel("a"), ws(), rel("b")));
+  ChangeBuilder changes(ws());
+  changes.rename("a", "c").write("c", "new");
+  const Proposal proposal = changes.proposal();
+  PublisherOptions refuse = test_options();
+  refuse.hard_links = HardLinks::kRefuse;
+  const auto refused = publish(ws(), proposal, refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "commit.hard_link");
+  const Receipt receipt = must_publish(proposal);
+  ASSERT_EQ(receipt.warnings.size(), 1U);
+  EXPECT_NE(receipt.warnings[0].find("the old content"), std::string::npos);
+  EXPECT_EQ(picture_of(ws())["c"], "f 644 new");
+  EXPECT_EQ(picture_of(ws())["b"], "f 644 same");
+}
+
 // Limit: kMaxImageBytes of engine/commit/journal.h
 TEST_P(PublisherFacts, ContentsOverAMegabyteGoToBlobs) {
   const std::string large(kMaxImageBytes + 1, 'x');
