@@ -3,14 +3,18 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <pugixml.hpp>
 #include <set>
 #include <sstream>
 
+#include "base/text.h"
 #include "engine/policy/toml_document.h"
 #include "engine/validators/builtin.h"
 #include "engine/validators/file_validator.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 
@@ -51,6 +55,8 @@ class JsonWalk final : public nlohmann::json_sax<nlohmann::json> {
     message_ = error.what();
     const size_t colon = message_.find(": ");
     if (colon != message_.npos) message_.erase(0, colon + 2);
+    constexpr int kOutOfRange = 406;
+    if (error.id == kOutOfRange) message_ = "the number is beyond the range that readers have";
     position_ = position;
     return false;
   }
@@ -108,6 +114,140 @@ Result<void> check_toml(const ValidatorConfig& /*config*/, const CheckedFile& fi
   return {};
 }
 
+/// Finds what makes a document not well-formed and pugixml accepts (XML 1.0, sections 2.1, 2.4, 2.5,
+/// 3.1 and 4.1). The text is one that pugixml could parse.
+class XmlForm {
+ public:
+  explicit XmlForm(std::string_view text) : text_(text) {}
+
+  struct Problem {
+    size_t at;
+    const char* what;
+  };
+  std::optional<Problem> find() {
+    while (at_ < text_.size() && !problem_) step();
+    return problem_;
+  }
+
+ private:
+  void step() {
+    if (text_[at_] != '<') return characters();
+    const std::string_view rest = text_.substr(at_);
+    if (rest.starts_with("<!--")) {
+      const size_t dashes = text_.find("--", at_ + 4);
+      if (dashes != text_.npos && text_.substr(dashes).substr(0, 3) != "-->") {
+        return fail_at(dashes, "a comment has `--`");
+      }
+      skip_behind("-->");
+    } else if (rest.starts_with("<![CDATA[")) {
+      skip_behind("]]>");
+    } else if (rest.starts_with("<?")) {
+      skip_behind("?>");
+    } else if (rest.starts_with("<!")) {
+      has_dtd_ = true;
+      skip_declaration();
+    } else {
+      tag();
+    }
+  }
+
+  void characters() {
+    const size_t end = std::min(text_.find('<', at_), text_.size());
+    for (; at_ < end && !problem_; ++at_) {
+      const char c = text_[at_];
+      const bool is_mark = at_ < 3 && text_.starts_with("\xef\xbb\xbf");
+      if (depth_ == 0 && !is_mark &&
+          std::string_view(" \t\r\n").find(c) == std::string_view::npos) {
+        return fail_at(at_, "text outside of the root element");
+      }
+      if (c == '&') check_reference(at_);
+    }
+  }
+
+  void tag() {
+    const bool is_end = text_.substr(at_).starts_with("</");
+    std::set<std::string_view> names;
+    bool is_in_element_name = true;
+    for (++at_; at_ < text_.size() && text_[at_] != '>' && !problem_;) {
+      const size_t name_end = text_.find_first_of(" \t\r\n=>\"'", at_);
+      const std::string_view name = text_.substr(at_, name_end - at_);
+      if (!is_in_element_name && !name.empty() && name != "/" && !names.insert(name).second) {
+        return fail_at(at_, "an attribute occurs twice");
+      }
+      is_in_element_name = false;
+      at_ = std::min(name_end, text_.size());
+      while (at_ < text_.size() &&
+             std::string_view(" \t\r\n=").find(text_[at_]) != std::string_view::npos)
+        ++at_;
+      if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) value();
+    }
+    if (problem_ || at_ >= text_.size()) return;
+    const bool is_empty = text_[at_ - 1] == '/';
+    if (is_end) {
+      depth_ -= 1;
+    } else if (!is_empty) {
+      depth_ += 1;
+    }
+    ++at_;
+  }
+
+  void value() {
+    const size_t end = std::min(text_.find(text_[at_], at_ + 1), text_.size());
+    for (++at_; at_ < end; ++at_) {
+      if (text_[at_] == '<') return fail_at(at_, "an attribute has a `<`");
+      if (text_[at_] == '&') check_reference(at_);
+    }
+    at_ = end + 1;
+  }
+
+  void check_reference(size_t at) {
+    const size_t end = text_.find(';', at);
+    const std::string_view name =
+        end == text_.npos ? std::string_view() : text_.substr(at + 1, end - at - 1);
+    constexpr std::array<std::string_view, 5> kNames = {"amp", "lt", "gt", "apos", "quot"};
+    const bool is_number =
+        name.starts_with("#x")
+            ? name.size() > 2 && name.find_first_not_of(kHexDigits, 2) == name.npos
+            : name.starts_with('#') && name.size() > 1 &&
+                  name.find_first_not_of("0123456789", 1) == name.npos;
+    const bool is_name = has_dtd_ ? !name.empty() && name.find_first_of(" \t\r\n<&") == name.npos
+                                  : std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+    if (!is_number && !is_name) fail_at(at, "`&` does not begin a reference; write `&amp;`");
+  }
+
+  void skip_behind(std::string_view end) {
+    const size_t found = text_.find(end, at_);
+    at_ = found == text_.npos ? text_.size() : found + end.size();
+  }
+
+  /// `<!DOCTYPE …>`, whose internal subset has declarations of its own.
+  void skip_declaration() {
+    int depth = 0;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') at_ = std::min(text_.find(c, at_ + 1), text_.size() - 1);
+      if (text_.substr(at_).starts_with("<!--")) {
+        skip_behind("-->");
+        --at_;
+        continue;
+      }
+      depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+      if (c == '>' && depth == 0) break;
+    }
+    ++at_;
+  }
+
+  void fail_at(size_t at, const char* what) { problem_ = Problem{at, what}; }
+
+  static constexpr const char* kHexDigits = "0123456789abcdefABCDEF";
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int depth_ = 0;
+  bool has_dtd_ = false;
+  std::optional<Problem> problem_;
+};
+
 Result<void> check_xml(const ValidatorConfig& /*config*/, const CheckedFile& file,
                        FindingSink& sink) {
   constexpr std::string_view kRemedy = "make it well-formed XML";
@@ -127,6 +267,13 @@ Result<void> check_xml(const ValidatorConfig& /*config*/, const CheckedFile& fil
     sink.add("xml.syntax", 0, 0,
              "a document has exactly one root element, this one has " + std::to_string(roots),
              std::string(kRemedy));
+    return {};
+  }
+  const bool is_utf16 = file.text.starts_with("\xff\xfe") || file.text.starts_with("\xfe\xff");
+  const auto problem = is_utf16 ? std::nullopt : XmlForm(file.text).find();
+  if (problem) {
+    const auto [line, column] = FindingSink::place(file.text, problem->at);
+    sink.add("xml.syntax", line, column, problem->what, std::string(kRemedy));
   }
   return {};
 }
@@ -139,26 +286,73 @@ constexpr int64_t kMaxFlowIndicators = 200'000;
 /// Receives events and keeps nothing: no graph is built, so aliases cannot exhaust memory.
 class YamlWalk final : public YAML::EventHandler {
  public:
+  /// `text` is empty if it is not UTF-8; then only yaml-cpp judges.
+  explicit YamlWalk(std::string_view text) : lines_(text) {}
+
   /// At a stray `}` or `]` yaml-cpp 0.7 begins documents endlessly, without advancing.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos == last_start_) {
       throw YAML::ParserException(mark, "stray closing bracket or brace");
     }
+    // yaml-cpp also begins one where a value is followed by something that does not belong to it.
+    if (last_start_ >= 0 && !lines_.empty() && !has_marker(last_.line + 1, mark.line)) {
+      throw YAML::ParserException(mark, "content after the end of the document");
+    }
     last_start_ = mark.pos;
+    last_ = mark;
   }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}  // the mark is that of what follows
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { note(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string&) override {
+    note(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    note(mark);
+  }
   void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    note(mark);
+  }
   void OnMapEnd() override {}
 
+  /// At the end: the last scalar must not be a quoted one without its closing quote, which yaml-cpp
+  /// does not notice.
+  void check_end() const {
+    const auto line = static_cast<size_t>(std::max(0, last_.line));
+    if (last_start_ < 0 || line >= lines_.size()) return;
+    const size_t at = static_cast<size_t>(std::max(0, last_.column));  // in bytes
+    const std::string_view text = lines_.span(line, lines_.size());
+    const std::string_view rest = text.substr(std::min(at, text.size()));
+    if (!rest.starts_with('"') && !rest.starts_with('\'')) return;
+    for (size_t i = 1; i < rest.size(); ++i) {
+      if (rest[i] == '\\' && rest[0] == '"') {
+        ++i;
+      } else if (rest[i] == rest[0]) {
+        return;
+      }
+    }
+    throw YAML::ParserException(last_, "the quote is not closed");
+  }
+
  private:
+  void note(const YAML::Mark& mark) {
+    if (!mark.is_null()) last_ = mark;
+  }
+  /// Whether a line of these separates documents.
+  [[nodiscard]] bool has_marker(int first, int last) const {
+    for (int line = first; line <= last && static_cast<size_t>(line) < lines_.size(); ++line) {
+      const std::string_view text = lines_[static_cast<size_t>(line)];
+      if (text.starts_with("---") || text.starts_with("...")) return true;
+    }
+    return false;
+  }
+
+  Lines lines_;
+  YAML::Mark last_;
   int last_start_ = -1;
 };
 
@@ -177,9 +371,10 @@ Result<void> check_yaml(const ValidatorConfig& /*config*/, const CheckedFile& fi
   try {
     std::istringstream stream{std::string(file.text)};
     YAML::Parser parser(stream);
-    YamlWalk walk;
+    YamlWalk walk(is_utf8(file.text) ? file.text : std::string_view());
     while (parser.HandleNextDocument(walk)) {
     }
+    walk.check_end();
   } catch (const YAML::Exception& error) {
     const bool has_place = !error.mark.is_null();
     sink.add("yaml.syntax", has_place ? static_cast<uint32_t>(error.mark.line + 1) : 0,

@@ -128,6 +128,48 @@ TEST_F(SyntaxValidators, Xml) {
   EXPECT_THAT(report.findings[1].message, HasSubstr("exactly one root"));
 }
 
+TEST_F(SyntaxValidators, XmlThatThePartsOfADocumentDoNotAllowIsFound) {
+  use("xml");
+  const std::vector<std::string> bad = {"<a>b & c</a>",           "<a/>garbage",   "junk<a/>",
+                                        "<a x=\"1\" x=\"2\"/>",   "<a x=\"<b\"/>", "<a>&nope;</a>",
+                                        "<a><!-- x -- y --></a>", "<a>&#xg;</a>"};
+  for (size_t i = 0; i < bad.size(); ++i) propose("bad" + std::to_string(i) + ".xml", bad[i]);
+  const std::vector<std::string> good = {
+      "\xef\xbb\xbf<a>&amp;&#10;&#x2F;</a>\n",
+      "<!DOCTYPE a [<!ENTITY own \"<b>\"><!-- ] > -->]><a>&own;</a>",
+      "<a x='1' y=\"a>b\" ><![CDATA[a & b <c>]]></a>",
+      "<?xml version=\"1.0\"?><!-- - -->\n<a><?p x & y?><b/>text</a>\n<!-- end -->\n",
+      "<a\n  xml:x='1'\n  x='1'/>"};
+  for (size_t i = 0; i < good.size(); ++i) propose("good" + std::to_string(i) + ".xml", good[i]);
+  std::set<std::string> files;
+  for (const auto& finding : run().findings) files.insert(finding.path);
+  std::set<std::string> expected;
+  for (size_t i = 0; i < bad.size(); ++i) expected.insert("bad" + std::to_string(i) + ".xml");
+  EXPECT_EQ(files, expected);
+}
+
+TEST_F(SyntaxValidators, YamlThatDoesNotEndIsFound) {
+  use("yaml");
+  const std::vector<std::string> bad = {"- a\nb: c\n",    "[a]\nfoo: bar\n",
+                                        "\"a\" \"b\"\n",  "a: \"unterminated\nb: c\n",
+                                        "\xc3\xa9: 'x\n", "--- [a]\nfoo: bar\n"};
+  for (size_t i = 0; i < bad.size(); ++i) propose("bad" + std::to_string(i) + ".yml", bad[i]);
+  const std::vector<std::string> good = {"--- a\n--- b\n...\n---\nc: d\n",
+                                         "a: 1\n# end\n",
+                                         "- 'it''s'\n",
+                                         "\xc3\xa9: \"a\\\"\"\n",
+                                         "a: |\n  \"text\n---\nb: 1\n",
+                                         "%YAML 1.2\n---\na: b\n...\n%YAML 1.2\n---\nc\n",
+                                         "---\n---\na\n",
+                                         "a: >\n  x\n  'y\n"};
+  for (size_t i = 0; i < good.size(); ++i) propose("good" + std::to_string(i) + ".yml", good[i]);
+  std::set<std::string> files;
+  for (const auto& finding : run().findings) files.insert(finding.path);
+  std::set<std::string> expected;
+  for (size_t i = 0; i < bad.size(); ++i) expected.insert("bad" + std::to_string(i) + ".yml");
+  EXPECT_EQ(files, expected);
+}
+
 TEST_F(SyntaxValidators, DeepXmlDoesNotCrash) {
   use("xml");
   std::string text;
