@@ -115,12 +115,31 @@ Result<Owners> Owners::load(const Directory& workspace, const std::string& file,
   return parse(lines);
 }
 
+namespace {
+
+/// Whether a line is about this path: it matches it or a folder above it. `docs/*` means what lies
+/// in docs/ itself, unlike in gitignore.
+bool is_about(const Glob& glob, std::string_view path) {
+  if (glob.matches(path, false)) return true;
+  if (glob.text().ends_with("/*")) return false;
+  for (size_t end = path.find('/'); end != path.npos; end = path.find('/', end + 1)) {
+    if (glob.matches(path.substr(0, end), true)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::vector<std::string>> Owners::of(const RelPath& path) const {
   std::vector<std::vector<std::string>> needed;
   for (const Section& section : sections_) {
     if (section.is_optional) continue;
-    const auto index = section.globs.deciding(path, false);
-    if (index && !section.owners[*index].empty()) needed.push_back(section.owners[*index]);
+    const std::vector<Glob>& globs = section.globs.globs();
+    const auto last = std::find_if(globs.rbegin(), globs.rend(),
+                                   [&](const Glob& glob) { return is_about(glob, path.str()); });
+    if (last == globs.rend()) continue;
+    const auto& owners = section.owners[static_cast<size_t>(globs.rend() - last) - 1];
+    if (!owners.empty()) needed.push_back(owners);
   }
   return needed;
 }

@@ -16,7 +16,7 @@ namespace galley {
 /// The last line that matches a path decides. A line without owners removes ownership. Each of
 /// GitLab's sections (`[Docs] @writers`) decides independently, and one owner of each section must
 /// approve. An optional section (`^[Docs]`) does not need approval. Patterns are those of
-/// gitignore, as GitHub and GitLab document.
+/// gitignore, except that `docs/*` leaves out what lies deeper, as GitHub and GitLab document.
 ///
 /// Threads: immutable, safe to share.
 class Owners {

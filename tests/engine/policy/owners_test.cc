@@ -29,6 +29,14 @@ TEST(Owners, LastMatchDecidesAndALineWithoutOwnersRemovesThem) {
   EXPECT_EQ(of(lines, "a b.txt"), (Needed{{"user@example.org"}}));
 }
 
+TEST(Owners, AStarAtTheEndLeavesOutWhatLiesDeeper) {
+  const std::vector<std::string> lines = {"* @root", "/docs/* @docs", "/all/** @all", "src/ @src"};
+  EXPECT_EQ(of(lines, "docs/a"), (Needed{{"@docs"}}));
+  EXPECT_EQ(of(lines, "docs/sub/a"), (Needed{{"@root"}}));
+  EXPECT_EQ(of(lines, "all/sub/a"), (Needed{{"@all"}}));
+  EXPECT_EQ(of(lines, "src/sub/a"), (Needed{{"@src"}}));
+}
+
 TEST(Owners, EachGitlabSectionDecidesIndependently) {
   const std::vector<std::string> lines = {"* @all",      "[Docs][2] @writers", "*.md",
                                           "api.md @api", "^[Optional]",        "*.md @nobody",
