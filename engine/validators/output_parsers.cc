@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "base/limits.h"
+#include "base/text.h"
 
 namespace galley {
 namespace {
@@ -175,10 +177,19 @@ LinesReader lines_reader_of(OutputParser parser) {
 }  // namespace
 
 Severity severity_of(std::string_view word) {
-  const char first = word.empty() ? 'e' : static_cast<char>(word.front() | 0x20);
-  if (first == 'w') return Severity::kWarning;
-  if (std::string_view("nirhms").find(first) != std::string_view::npos) return Severity::kNote;
-  return Severity::kError;
+  const std::string lower = to_lower(word);
+  const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), lower) != words.end();
+  };
+  if (lower.starts_with('w') || is_one_of({"medium", "moderate", "minor"})) {
+    return Severity::kWarning;
+  }
+  const bool is_letter =
+      lower.size() == 1 && std::string_view("nirhms").find(lower[0]) != std::string_view::npos;
+  const bool is_note = is_letter || lower.starts_with("info") || lower.starts_with("note") ||
+                       is_one_of({"notice", "remark", "refactor", "hint", "help", "message",
+                                  "style", "suggestion", "none", "low"});
+  return is_note ? Severity::kNote : Severity::kError;
 }
 
 /// Compiled line patterns with the numbers of their named groups.

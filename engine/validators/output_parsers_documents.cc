@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include <pugixml.hpp>
@@ -68,10 +69,42 @@ void add_fix(const json& result, Finding& finding) {
             ColumnUnit::kBytes, none);
 }
 
-Finding finding_of(const json& result) {
+/// The rule of a result, or null (SARIF 2.1.0, 3.27.5 to 3.27.7 and 3.52).
+const json& rule_of(const json& result, const json& run) {
+  static const json kNone;
+  const json& reference = at(result, "rule");
+  const json& component = at(at(reference, "toolComponent"), "index");
+  const json& tool = at(run, "tool");
+  const json* holder = &at(tool, "driver");
+  if (component.is_number_unsigned()) {
+    const json& extensions = at(tool, "extensions");
+    const auto number = component.get<size_t>();
+    if (!extensions.is_array() || number >= extensions.size()) return kNone;
+    holder = &extensions[number];
+  }
+  const json& rules = at(*holder, "rules");
+  if (!rules.is_array()) return kNone;
+  for (const json* index : {&at(result, "ruleIndex"), &at(reference, "index")}) {
+    if (!index->is_number_unsigned()) continue;
+    const auto number = index->get<size_t>();
+    return number < rules.size() ? rules[number] : kNone;
+  }
+  std::string id = text_of(at(result, "ruleId"));
+  if (id.empty()) id = text_of(at(reference, "id"));
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const json& rule) {
+    return !id.empty() && text_of(at(rule, "id")) == id;
+  });
+  return found == rules.end() ? kNone : *found;
+}
+
+Finding finding_of(const json& result, const json& run) {
   Finding finding;
+  const json& rule = rule_of(result, run);
   finding.rule = text_of(at(result, "ruleId"));
-  finding.severity = severity_of_level(text_of(at(result, "level")));
+  if (finding.rule.empty()) finding.rule = text_of(at(rule, "id"));
+  std::string level = text_of(at(result, "level"));
+  if (level.empty()) level = text_of(at(at(rule, "defaultConfiguration"), "level"));
+  finding.severity = severity_of_level(level);
   finding.message = text_of(at(at(result, "message"), "text"));
   const json& locations = at(result, "locations");
   if (!locations.is_array() || locations.empty()) return finding;
@@ -87,11 +120,18 @@ Finding finding_of(const json& result) {
   return finding;
 }
 
+/// Whether suppressions hold, none of which is still to be accepted (SARIF 2.1.0, 3.27.23).
+bool is_suppressed(const json& suppressions) {
+  return suppressions.is_array() && !suppressions.empty() &&
+         std::none_of(suppressions.begin(), suppressions.end(), [](const json& one) {
+           const std::string status = text_of(at(one, "status"));
+           return status == "rejected" || status == "underReview";
+         });
+}
+
 bool is_settled(const json& result) {
   const std::string state = text_of(at(result, "baselineState"));
-  const json& suppressions = at(result, "suppressions");
-  return state == "unchanged" || state == "absent" ||
-         (suppressions.is_array() && !suppressions.empty()) ||
+  return state == "unchanged" || state == "absent" || is_suppressed(at(result, "suppressions")) ||
          text_of(at(result, "kind")) == "pass";
 }
 
@@ -133,7 +173,7 @@ Result<std::vector<Finding>> read_sarif(std::string_view text) {
     if (!results.is_array()) continue;
     for (const json& result : results) {
       if (findings.size() > limits::kMaxFindings) return findings;
-      if (!is_settled(result)) findings.push_back(finding_of(result));
+      if (!is_settled(result)) findings.push_back(finding_of(result, run));
     }
   }
   return findings;

@@ -19,7 +19,9 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 std::string text_of_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -187,6 +189,43 @@ TEST(OutputParsers, SarifKeepsEndAndFix) {
   EXPECT_EQ(read->front().end_line, 3U);
   EXPECT_EQ(read->front().end_column, 5U);
   EXPECT_EQ(read->front().replacement, "x");
+}
+
+TEST(OutputParsers, SarifTakesTheLevelOfTheRuleAndOnlyAcceptedSuppressions) {
+  const auto read = reader_of("sarif").read(R"({"runs":[{"tool":{
+      "driver":{"rules":[{"id":"a"},{"id":"sqli","defaultConfiguration":{"level":"error"}}]},
+      "extensions":[{"rules":[{"id":"more","defaultConfiguration":{"level":"note"}}]}]},
+    "results":[
+      {"ruleId":"sqli","message":{"text":"by id"}},
+      {"ruleIndex":1,"message":{"text":"by index"}},
+      {"rule":{"index":0,"toolComponent":{"index":0}},"message":{"text":"of an extension"}},
+      {"ruleId":"sqli","level":"note","message":{"text":"own level"}},
+      {"ruleIndex":9,"message":{"text":"unknown"}},
+      {"ruleId":"b","level":"error","suppressions":[{"status":"rejected"}],
+       "message":{"text":"rejected"}},
+      {"ruleId":"b","level":"error","suppressions":[{"status":"accepted"}],
+       "message":{"text":"accepted"}}]}]})");
+  ASSERT_TRUE(read);
+  std::vector<std::pair<std::string, Severity>> seen;
+  for (const Finding& one : *read) seen.emplace_back(one.rule + ": " + one.message, one.severity);
+  EXPECT_THAT(seen, UnorderedElementsAre(Pair("sqli: by id", Severity::kError),
+                                         Pair("sqli: by index", Severity::kError),
+                                         Pair("more: of an extension", Severity::kNote),
+                                         Pair("sqli: own level", Severity::kNote),
+                                         Pair(": unknown", Severity::kWarning),
+                                         Pair("b: rejected", Severity::kError)));
+}
+
+TEST(OutputParsers, UnknownWordsForASeverityAreErrors) {
+  for (const char* word : {"HIGH", "severe", "major", "critical", "E", "", "fatal"}) {
+    EXPECT_EQ(severity_of(word), Severity::kError) << word;
+  }
+  for (const char* word : {"W", "warn", "Warning", "medium", "moderate"}) {
+    EXPECT_EQ(severity_of(word), Severity::kWarning) << word;
+  }
+  for (const char* word : {"note", "Info", "information", "hint", "R", "help", "low"}) {
+    EXPECT_EQ(severity_of(word), Severity::kNote) << word;
+  }
 }
 
 TEST(OutputParsers, SeveralFixItsOrOneOfAnotherFileAreNotAReplacement) {
