@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "engine/policy/effects.h"
 #include "engine/validators/builtin.h"
 #include "engine/validators/file_validator.h"
 #include "engine/validators/new_findings.h"
@@ -26,7 +27,8 @@ class SecretsValidator final : public FileValidator {
     std::string text;
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
-      : FileValidator(config, cache, {.default_paths = {"*"}, .version = 2}),
+      : FileValidator(config, cache,
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 3}),
         source_(std::move(source)) {}
 
  protected:
@@ -36,6 +38,14 @@ class SecretsValidator final : public FileValidator {
 
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
     GALLEY_ASSIGN(const SecretRules* rules, need_rules());
+    GALLEY_ASSIGN(const auto named, rules->find_path(file.change.path.str()));
+    for (const SecretMatch& match : named) {
+      sink.add("secrets." + match.rule, 0, 0,
+               fmt::format("its name is one of {}",
+                           match.description.empty() ? match.rule : match.description),
+               "leave the file out");
+    }
+    if (is_binary(file.text)) return {};
     const Lines lines(file.text);
     for (const LineBlock& block : added_lines(file.before, lines)) {
       const std::string_view text = lines.span(block.begin, block.end);

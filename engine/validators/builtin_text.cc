@@ -173,13 +173,18 @@ Result<void> check_size(const ValidatorConfig& config, const CheckedFile& file, 
   return {};
 }
 
+/// Whether the text names its interpreter. Rust's inner attributes (`#![no_std]`) do not.
+bool has_shebang(std::string_view text) {
+  return text.starts_with("#!") && !text.starts_with("#![");
+}
+
 Result<void> check_shebang(const ValidatorConfig& /*config*/, const CheckedFile& file,
                            FindingSink& sink) {
   constexpr uint32_t kExecutableBits = 0111;
-  const bool is_script = file.text.starts_with("#!");
+  const bool is_script = has_shebang(file.text);
   const bool is_executable = (file.change.after.mode & kExecutableBits) != 0;
   if (is_script == is_executable) return {};
-  const bool was_same = file.existed && file.before.starts_with("#!") == is_script &&
+  const bool was_same = file.existed && has_shebang(file.before) == is_script &&
                         ((file.before_mode & kExecutableBits) != 0) == is_executable;
   if (was_same) return {};
   if (is_script) {

@@ -61,6 +61,8 @@ class TreeHasher {
       if (visible_.ignored.selects(path, is_directory)) continue;
       if (is_directory) {
         todo.push_back(path);
+        // It may be empty, which a command can see.
+        if (visible_.inputs.is_empty()) hasher_.update("folder " + path.str() + '\0');
       } else if (visible_.inputs.is_empty() || visible_.inputs.selects(path)) {
         GALLEY_TRY(add(path, entry.kind));
       }
@@ -189,7 +191,8 @@ Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& conte
         files += file.str() + '\0';
       }
       const ContentId base = config_.only_new ? context.tree.proposal().id() : ContentId();
-      key = ContentId::of(config_fingerprint(config_) + seen->hex() + base.hex() + files);
+      key = ContentId::of(config_fingerprint(config_) + seen->hex() + base.hex() + files +
+                          parts_.surroundings);
       if (auto known = parts_.cache->get(*key)) return ValidatorReport{std::move(*known), true};
     }
   }
@@ -303,7 +306,9 @@ void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& 
     const auto entry = now.find(file);
     const auto change = std::find_if(proposal.changes().begin(), proposal.changes().end(),
                                      [&](const Change& one) { return one.path == file; });
-    if (entry == now.end() || entry->second.now == change->after) continue;
+    if (entry == now.end() || fixed_node(change->after, entry->second.now) == change->after) {
+      continue;
+    }
     Finding finding;
     finding.rule = config_.name + std::string(kWouldChangeRule);
     finding.severity = config_.severity;
@@ -505,6 +510,11 @@ std::vector<Command> commands_of(const ValidatorConfig& config, const std::vecto
     begin = end;
   }
   return commands;
+}
+
+Node fixed_node(const Node& was, Node now) {
+  if (was.kind == FileKind::kRegular && now.kind == FileKind::kRegular) now.mode = was.mode;
+  return now;
 }
 
 std::string command_words(const ValidatorConfig& config) {

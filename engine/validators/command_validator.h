@@ -18,10 +18,11 @@ inline constexpr std::string_view kWouldChangeRule = ".would_change";
 /// Maximum number of files that a validator's result depends on.
 inline constexpr size_t kMaxInputs = 200'000;
 
-/// The resources of command validators. Each may be null.
+/// The resources of command validators. Each pointer may be null.
 struct CommandValidatorParts {
   CommandRunner* runner = nullptr;  ///< null: the validator cannot judge, so the gate refuses
   ValidatorCache* cache = nullptr;
+  std::string surroundings = {};  ///< what else the commands see: part of the cache key
 };
 
 /// Makes a validator that runs a program on the proposed tree. The program's writes are dropped.
@@ -49,6 +50,10 @@ enum class RunEnd : uint8_t {
 /// Errors: the command could not judge, because of a limit, a signal, an unknown status, or a
 ///         missing program that it needs. The message has the last lines of its output.
 [[nodiscard]] Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result);
+
+/// Returns what a fixer made of a file. It mends contents only: one that writes a new file and
+/// renames it would lose the mode.
+[[nodiscard]] Node fixed_node(const Node& was, Node now);
 
 /// Returns the words of the validator's command, for messages.
 [[nodiscard]] std::string command_words(const ValidatorConfig& config);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "engine/validators/builtin.h"
@@ -41,6 +42,27 @@ Result<ValidatorPtr> make_builtin(const ValidatorConfig& config, const Directory
               fmt::format("there is no built-in validator `{}`", config.builtin));
 }
 
+/// All of `[sandbox]`, and the values of the variables that it passes on. Only its hash is kept.
+std::string surroundings_of(const SandboxConfig& sandbox) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(sandbox.fallback),
+                  sandbox.allows_network, sandbox.is_deterministic, sandbox.timeout_ms,
+                  sandbox.max_memory_bytes, sandbox.max_processes, sandbox.max_file_bytes,
+                  sandbox.max_written_bytes, sandbox.max_output_bytes, sandbox.max_cpu_seconds,
+                  sandbox.max_open_files);
+  const auto add = [&](std::string_view word) { text += fmt::format(" {}:{}", word.size(), word); };
+  for (const auto* list : {&sandbox.allow, &sandbox.deny, &sandbox.readable}) {
+    add(std::to_string(list->size()));
+    for (const std::string& one : *list) add(one);
+  }
+  for (const std::string& name : sandbox.environment) {
+    const char* const value = std::getenv(name.c_str());
+    add(name);
+    add(value == nullptr ? "unset" : std::string("=") + value);
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::vector<std::unique_ptr<Validator>>> make_validators(const Config& config,
@@ -48,8 +70,9 @@ Result<std::vector<std::unique_ptr<Validator>>> make_validators(const Config& co
                                                                 CommandRunner* runner,
                                                                 ValidatorCache* cache) {
   std::vector<std::unique_ptr<Validator>> validators;
+  const CommandValidatorParts parts{runner, cache, surroundings_of(config.sandbox)};
   for (const ValidatorConfig& one : config.validators) {
-    auto made = one.builtin.empty() ? make_command_validator(one, {runner, cache})
+    auto made = one.builtin.empty() ? make_command_validator(one, parts)
                                     : make_builtin(one, workspace, cache);
     if (!made) {
       Error error = made.error();

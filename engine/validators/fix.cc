@@ -20,14 +20,15 @@ Result<void> take_over(const Overlay& fixed, const std::vector<RelPath>& selecte
   for (const auto& [path, entry] : fixed.entries()) {
     const auto known = before.find(path);
     const Node& was = known == before.end() ? entry.before : known->second.now;
-    if (entry.now == was) continue;
+    const Node now = fixed_node(was, entry.now);
+    if (now == was) continue;
     const bool may = std::binary_search(selected.begin(), selected.end(), path) &&
-                     entry.now.kind == FileKind::kRegular;
+                     now.kind == FileKind::kRegular;
     if (!may) {
       run.left_out.push_back(path);
       continue;
     }
-    GALLEY_TRY(overlay.put(path, entry.now));
+    GALLEY_TRY(overlay.put(path, now));
     run.changed.push_back(path);
   }
   return {};

@@ -322,22 +322,29 @@ Result<void> check_use(const Rule& rule, const LazyPattern& pattern, int group =
 
 }  // namespace
 
+Result<std::vector<SecretMatch>> SecretRules::find_path(std::string_view path) const {
+  std::vector<SecretMatch> found;
+  const re2::StringPiece path_piece(path.data(), path.size());
+  for (const Rule& rule : rules_->rules) {
+    if (rule.pattern != nullptr || rule.path == nullptr) continue;
+    GALLEY_TRY(check_use(rule, *rule.path));
+    if (!re2::RE2::PartialMatch(path_piece, rule.path->compiled())) continue;
+    if (is_allowed(rule, rules_->global, Suspect{path, {}, {}, {}})) continue;
+    found.push_back({rule.id, rule.description, 0, 0});
+  }
+  return found;
+}
+
 Result<std::vector<SecretMatch>> SecretRules::find(std::string_view path,
                                                    std::string_view text) const {
   std::vector<SecretMatch> found;
   const std::string lower = to_lower(text);
   const re2::StringPiece path_piece(path.data(), path.size());
   for (const Rule& rule : rules_->rules) {
+    if (rule.pattern == nullptr) continue;  // see find_path()
     if (rule.path != nullptr) {
       GALLEY_TRY(check_use(rule, *rule.path));
       if (!re2::RE2::PartialMatch(path_piece, rule.path->compiled())) continue;
-    }
-    if (rule.pattern == nullptr) {
-      const Suspect suspect{path, {}, {}, {}};
-      if (!is_allowed(rule, rules_->global, suspect)) {
-        found.push_back({rule.id, rule.description, 0, 0});
-      }
-      continue;
     }
     if (!has_keyword(rule, lower)) continue;
     GALLEY_TRY(check_use(rule, *rule.pattern, rule.secret_group));

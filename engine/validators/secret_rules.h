@@ -51,6 +51,9 @@ class SecretRules {
   /// Errors: kInvalid `config.value` if a pattern does not compile at its first use.
   [[nodiscard]] Result<std::vector<SecretMatch>> find(std::string_view path,
                                                       std::string_view text) const;
+  /// Finds the rules that are about the path alone, whatever the file has.
+  /// Errors: as find().
+  [[nodiscard]] Result<std::vector<SecretMatch>> find_path(std::string_view path) const;
   [[nodiscard]] size_t size() const;
 
  private:

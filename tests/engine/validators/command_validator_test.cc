@@ -298,6 +298,27 @@ TEST_F(CommandValidators, ResultsAreCachedByTheVisibleInputs) {
   EXPECT_FALSE(run().was_cached);
 }
 
+TEST_F(CommandValidators, ResultsAreCachedByWhatElseTheCommandSees) {
+  MemoryValidatorCache cache;
+  cache_ = &cache;
+  propose("src/a.c", "int x;\n");
+  const std::string one = "[[validator]]\nname = \"lint\"\ncommand = [\"lint\"]\n";
+  const std::string passed = "[sandbox]\nenvironment = [\"GALLEY_TEST_MODE\"]\n" + one;
+  for (const char* value : {"lax", "strict"}) {
+    ::setenv("GALLEY_TEST_MODE", value, 1);
+    configure(passed);
+    EXPECT_FALSE(run().was_cached) << value;
+    EXPECT_TRUE(run().was_cached) << value;
+  }
+  ::unsetenv("GALLEY_TEST_MODE");
+  configure(passed);
+  EXPECT_FALSE(run().was_cached) << "unset";
+  configure("[sandbox]\nreadable = [\"/opt\"]\n" + one);
+  EXPECT_FALSE(run().was_cached) << "readable";
+  ASSERT_TRUE(workspace_.directory().make_directory(rel("empty"), 0755));
+  EXPECT_FALSE(run().was_cached) << "an empty folder";
+}
+
 TEST_F(CommandValidators, AFailedJudgementIsNotCached) {
   MemoryValidatorCache cache;
   cache_ = &cache;
@@ -409,6 +430,22 @@ TEST_F(Fixers, ChangesToSelectedFilesAreStagedAndOthersLeftOut) {
   EXPECT_EQ(**overlay_.read(rel("src/a.c")), "formatted\n");
   EXPECT_EQ(**overlay_.read(rel("src/b.c")), "int b;\n");
   EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Fixers, AFixerThatReplacesTheFileLeavesItsMode) {
+  propose("src/a.c", "int   y;\n");
+  ASSERT_TRUE(overlay_.set_mode(rel("src/a.c"), 0755));
+  answer([](const Command&, Overlay& overlay) -> Result<CommandResult> {
+    GALLEY_TRY(overlay.remove(rel("src/a.c")));
+    GALLEY_TRY(overlay.write(rel("src/a.c"), "formatted\n"));
+    GALLEY_TRY(overlay.set_mode(rel("src/a.c"), 0644));
+    return ended(0);
+  });
+  ASSERT_TRUE(fix_staged(config_, overlay_, {fake_, clock_, "", {}, {}}));
+  const Node& fixed = overlay_.entries().at(rel("src/a.c")).now;
+  EXPECT_EQ(fixed.content, ContentId::of("formatted\n"));
+  EXPECT_EQ(fixed.mode, 0755U);
+  EXPECT_THAT(findings(), IsEmpty()) << "a mode alone is nothing to mend";
 }
 
 TEST_F(Fixers, BrokenFixerStagesNothing) {

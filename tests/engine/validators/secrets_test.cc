@@ -96,8 +96,11 @@ paths = ['''^vendor/''']
   use("secrets", "rules_file = \"rules.toml\"\n");
   propose("a", "acme-key-1a2b3c4d\nacme-key-11111111\nacme-key-dead1234\nACME-key-1a2b3c4d\n");
   propose("vendor/a", "acme-key-1a2b3c4d\n");
-  propose("x.pem", "anything\n");
-  EXPECT_THAT(findings(), ElementsAre("secrets.acme a:1:10", "secrets.key-file x.pem:1:1"));
+  propose("x.pem", "anything\nand more\n");
+  propose("y.pem", "");
+  propose("z.pem", std::string("\0\1", 2));
+  EXPECT_THAT(findings(), ElementsAre("secrets.acme a:1:10", "secrets.key-file x.pem:0:0",
+                                      "secrets.key-file y.pem:0:0", "secrets.key-file z.pem:0:0"));
 }
 
 TEST_F(Secrets, AProposalCannotWeakenTheRulesThatJudgeIt) {
