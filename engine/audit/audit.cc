@@ -199,13 +199,16 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
 }
 
 Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
-                                              std::vector<nlohmann::json> records) {
+                                              std::vector<nlohmann::json> records, bool is_new) {
   auto opened = directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate);
   if (!opened && is_no_file(opened.error())) return damaged(opened.error().message);
   if (!opened) return fail(opened.error());
   const auto log = *std::move(opened);
   GALLEY_ASSIGN(const FileStat stat, log->stat());
-  GALLEY_ASSIGN(const std::optional<AuditHead> head, read_audit_head(head_file));
+  std::optional<AuditHead> head;
+  if (!is_new) {
+    GALLEY_ASSIGN(head, read_audit_head(head_file));
+  }
   AuditPosition position;
   uint64_t end = stat.size;
   std::string lines;
@@ -378,10 +381,10 @@ Result<std::string> AuditLog::begin_new_log() {
   event.kind = AuditKind::kGap;
   event.reason = "the log before this one was damaged and is set aside";
   event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
-  GALLEY_TRY(write_audit_head(*head_file, {}));
   std::vector<json> records;
   records.push_back(audit_document(event, clock_->wall_ns()));
-  GALLEY_TRY(append_locked(*head_file, std::move(records)));
+  // Until the record is written, the anchor of the old log shows that records are missing.
+  GALLEY_TRY(append_locked(*head_file, std::move(records), true));
   GALLEY_TRY(sync());
   return name;
 }

@@ -178,7 +178,9 @@ class AuditLog final : public AuditSink {
   Result<std::unique_ptr<WritableFile>> open_head(OpenMode mode) const;
   Result<AuditVerification> verify_locked(File* head_file) const;
   [[nodiscard]] Result<bool> is_there() const;
-  Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<nlohmann::json> records);
+  /// If `is_new`, the anchor is of an earlier log and is replaced without being compared.
+  Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<nlohmann::json> records,
+                                      bool is_new = false);
 
   const WritableDirectory* directory_;
   const Clock* clock_;

@@ -299,6 +299,34 @@ TEST_F(AuditTest, ADamagedLogIsRenamedAndTheNewLogNamesIt) {
   }
 }
 
+TEST_F(AuditTest, AnInterruptedRepairDoesNotMakeADamagedLogWhole) {
+  constexpr size_t kMostCalls = 100;
+  for (const bool kills : {true, false}) {
+    bool has_failed = true;
+    for (size_t at = 1; has_failed; ++at) {
+      ASSERT_LT(at, kMostCalls);
+      const auto plan = std::make_shared<FaultPlan>();
+      directory_ = make_fault_directory(make_memory_directory(), plan);
+      AuditLog log(*directory_, clock_, *RelPath::parse("audit.head"));
+      for (int i = 0; i < 3; ++i) ASSERT_TRUE(log.append(event("x")));
+      std::string damaged = text();
+      put(damaged.replace(damaged.find("bot"), 3, "bog"));
+      *plan = FaultPlan();
+      plan->at = at;
+      plan->os_error = ENOSPC;
+      plan->is_lasting = true;
+      plan->kills = kills;
+      has_failed = !log.begin_new_log() || plan->has_failed;
+      *plan = FaultPlan();
+      const auto next = log.append(event("next"));
+      EXPECT_TRUE(next) << kills << at << next.error().message;
+      const auto found = log.verify();
+      ASSERT_TRUE(found);
+      EXPECT_FALSE(found->is_intact()) << kills << at << text();
+    }
+  }
+}
+
 TEST_F(AuditTest, ALogThatIsNotAFileIsDamageWithTheSameRemedy) {
   const RelPath log = *RelPath::parse("audit.jsonl");
   append(2);
