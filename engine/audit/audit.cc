@@ -250,24 +250,34 @@ Result<AuditPosition> AuditLog::append(const AuditEvent& event) {
 
 namespace {
 
-/// The id in a line of the log, with its quotes. The members that a caller can fill freely
-/// (`input`, `output`) come after it, since keys are sorted.
-std::string_view execution_id_of(std::string_view line) {
-  constexpr std::string_view kKey = "\"execution_id\":";
-  const size_t key = line.find(kKey);
-  if (key == std::string_view::npos) return {};
-  const std::string_view rest = line.substr(key + kKey.size());
-  for (size_t end = 1; end < rest.size(); ++end) {
-    if (rest[end] == '\\') ++end;
-    if (end < rest.size() && rest[end] == '"') return rest.substr(0, end + 1);
+using WantedRecords = std::map<std::string, size_t, std::less<>>;  // by execution_id, as JSON
+
+/// Whether `text` begins with a wanted id.
+bool begins_with_id(const WantedRecords& wanted, std::string_view text) {
+  for (size_t end = 1; end < text.size(); ++end) {
+    if (text[end] == '\\') ++end;
+    if (end < text.size() && text[end] == '"') return wanted.contains(text.substr(0, end + 1));
   }
-  return {};
+  return false;
+}
+
+/// Removes the record that a line of the log contains.
+void remove_found(WantedRecords& wanted, std::string_view line) {
+  constexpr std::string_view kKey = "\"execution_id\":";
+  for (size_t at = line.find(kKey); at != std::string_view::npos; at = line.find(kKey, at)) {
+    at += kKey.size();
+    if (!begins_with_id(wanted, line.substr(at))) continue;
+    // The member may also be in `context`, `input` or `output`, whose contents callers choose.
+    const json record = json::parse(line, nullptr, false);
+    if (record.is_object()) wanted.erase(json_text(record.value("execution_id", json())));
+    return;
+  }
 }
 
 }  // namespace
 
 Result<std::vector<size_t>> AuditLog::missing(const std::vector<std::string>& records) const {
-  std::map<std::string, size_t, std::less<>> wanted;  // by execution_id
+  WantedRecords wanted;
   for (size_t i = 0; i < records.size(); ++i) {
     GALLEY_ASSIGN(const json parsed, parse_json(records[i]));
     if (!parsed.is_object() || !parsed.contains("execution_id")) {
@@ -284,8 +294,7 @@ Result<std::vector<size_t>> AuditLog::missing(const std::vector<std::string>& re
     GALLEY_TRY(for_each_audit_line(
         *directory_, name_of(kLogName),
         [&](std::string_view line, bool is_whole) {
-          const auto found = is_whole ? wanted.find(execution_id_of(line)) : wanted.end();
-          if (found != wanted.end()) wanted.erase(found);
+          if (is_whole) remove_found(wanted, line);
         },
         from));
     if (from == 0) break;

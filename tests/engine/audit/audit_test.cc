@@ -366,6 +366,18 @@ TEST_F(AuditTest, AfterADamagedLastRecordAppendingFailsWithARemedy) {
   EXPECT_NE(position.error().message.find("galley audit verify"), std::string::npos);
 }
 
+TEST_F(AuditTest, AnIdInTheContextOfAnotherRecordIsNotARecord) {
+  AuditEvent other = event("other");
+  other.context = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"environment", {{"execution_id", "commit-1"}}}});
+  ASSERT_TRUE(log_.append(other));
+  const std::string commit = audit_record(event("commit-1"), kNow);
+  EXPECT_EQ(*log_.append_missing({commit}), 1U);
+  other.execution_id = "commit-1";
+  ASSERT_TRUE(log_.append(other));
+  EXPECT_EQ(*log_.append_missing({commit}), 0U);
+}
+
 TEST_F(AuditTest, AppendMissingAddsARecordOnce) {
   append(1);
   const std::string commit = audit_record(event("commit-1"), kNow);
