@@ -91,6 +91,8 @@ struct AuditEvent {
   std::vector<std::string> secrets_used;  ///< names of the secrets that the tool got
   /// Paths of the staged changes; a directory ends in `/`.
   std::vector<std::string> changed = {};
+  /// Ids of the calls that this event reverted; recorded in `output`.
+  std::vector<std::string> executions = {};
 };
 
 /// Builds the canonical record of an event without its place in the chain. CommitMeta::audit

@@ -144,18 +144,19 @@ json error_of(const ToolError& error) {
   return out;
 }
 
-/// Lists as many paths as fit, and the number of the others.
-void put_changed(json& record, const std::vector<std::string>& changed) {
-  if (changed.empty()) return;
+/// Lists as many texts as fit, and the number of the others.
+void put_texts(json& record, const std::string& key, const std::vector<std::string>& texts,
+               size_t max_bytes) {
+  if (texts.empty()) return;
   json listed = json::array();
   size_t bytes = 0;
-  for (const std::string& path : changed) {
-    bytes += path.size() + sizeof("\"\",");
-    if (bytes > kMaxChangedBytes) break;
-    listed.push_back(valid_utf8(path));
+  for (const std::string& text : texts) {
+    bytes += text.size() + sizeof("\"\",");
+    if (bytes > max_bytes) break;
+    listed.push_back(valid_utf8(text));
   }
-  if (listed.size() < changed.size()) record["changed_more"] = changed.size() - listed.size();
-  record["changed"] = std::move(listed);
+  if (listed.size() < texts.size()) record[key + "_more"] = texts.size() - listed.size();
+  record[key] = std::move(listed);
 }
 
 }  // namespace
@@ -182,8 +183,11 @@ nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "proposal", event.proposal);
   if (event.input) record["input"] = document_of(event.input, {kMaxDocumentBytes});
   if (event.output) record["output"] = document_of(event.output, {kMaxDocumentBytes, true});
+  if (!event.executions.empty()) {
+    put_texts(record["output"], "executions", event.executions, kMaxDocumentBytes);
+  }
   if (event.error) record["error"] = error_of(*event.error);
-  put_changed(record, event.changed);
+  put_texts(record, "changed", event.changed, kMaxChangedBytes);
   record["duration_ms"] = event.duration_ms;
   put_list(record, "capabilities_used", event.capabilities_used);
   put_list(record, "secrets_used", event.secrets_used);

@@ -79,11 +79,12 @@ Result<std::vector<std::string>> Transaction::rollback_execution(const std::stri
     }
     state_->overlay.restore(std::move(plan.entries));
     taken = ids_of(steps, plan.taken);
-    ordered_json output = {{"executions", taken}};
+    event.executions = taken;
+    ordered_json merged;
     for (const MergedPath& path : plan.merged) {
-      output["merged"].push_back({{"path", path.path.str()}, {"how", path.how}});
+      merged.push_back({{"path", path.path.str()}, {"how", path.how}});
     }
-    event.output = json_document(std::move(output));
+    if (!merged.empty()) event.output = json_document({{"merged", std::move(merged)}});
     return {};
   };
   GALLEY_TRY(pass(std::move(action), effect, options));

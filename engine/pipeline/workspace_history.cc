@@ -248,13 +248,11 @@ Result<CommitOutcome> Workspace::rollback_execution(const std::string& execution
     TransactionOptions caller = who;
     if (caller.message.empty()) caller.message = "roll back " + execution;
     GALLEY_ASSIGN(CommitOutcome outcome, undo(found.committed->str(), options, caller));
-    nlohmann::ordered_json output;
     for (auto index = selection.taken.rbegin(); index != selection.taken.rend(); ++index) {
-      output["executions"].push_back(found.calls[*index].execution_id);
+      event.executions.push_back(found.calls[*index].execution_id);
     }
     const auto* receipt = std::get_if<Receipt>(&outcome);
-    output["committed"] = receipt != nullptr ? receipt->id.str() : "";
-    event.output = json_document(std::move(output));
+    event.output = json_document({{"committed", receipt != nullptr ? receipt->id.str() : ""}});
     return outcome;
   };
   Result<CommitOutcome> outcome = take_back();

@@ -546,6 +546,15 @@ TEST(AuditRecord, IsBoundedAndCanonicalForAnyInput) {
   EXPECT_EQ(nlohmann::json::parse(text).dump(), text);
 }
 
+TEST(AuditRecord, ListsAsManyRevertedCallsAsFit) {
+  constexpr size_t kCalls = 600;
+  AuditEvent rollback = event("x");
+  rollback.executions.assign(kCalls, "exec-20240101-123456-abcdef");
+  const auto output = nlohmann::json::parse(audit_record(rollback, kNow))["output"];
+  EXPECT_GT(output["executions"].size(), 500U);
+  EXPECT_EQ(output["executions"].size() + output["executions_more"].get<size_t>(), kCalls);
+}
+
 TEST(AuditRecord, GetsAnIdFromItsContentIfItHasNone) {
   AuditEvent call = event("");
   const auto first = nlohmann::json::parse(audit_record(call, kNow));

@@ -275,6 +275,23 @@ TEST_F(RollbackExecution, ACallThatWasRevertedBeforeTheCommitIsIgnored) {
   EXPECT_EQ(tree_.read("a.txt"), "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
 }
 
+TEST_F(RollbackExecution, TheRecordOfARollbackNamesAllOfManyCalls) {
+  constexpr size_t kCalls = 60;
+  auto transaction = *workspace_->begin_stored();
+  std::vector<std::string> made;
+  for (size_t i = 0; i < kCalls; ++i) {
+    made.push_back(write(transaction, "c.txt", std::to_string(i) + "\n"));
+  }
+  ASSERT_TRUE(transaction.rollback_execution(made.front(), true));
+  EXPECT_EQ(records().back()["output"]["executions"].size(), kCalls);
+  const std::string last = write(transaction, "c.txt", "c\n");
+  commit(transaction);
+  EXPECT_EQ(workspace_->rollback_execution(made.back()).error().reason, "rollback.nothing");
+  const auto outcome = workspace_->rollback_execution(last);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+}
+
 TEST_F(RollbackExecution, CallsOfOpenOrDroppedTransactionsAreErrors) {
   auto transaction = *workspace_->begin_stored();
   const std::string first = edit(transaction, "a.txt", "2", "two");
