@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -56,24 +57,59 @@ std::vector<std::string> without_parents(std::vector<std::string> changed) {
   return kept;
 }
 
-/// Drops calls that were undone while the transaction was open, and the rollbacks that undid them.
-void drop_taken_back(
-    std::vector<RecordedCall>& calls,
-    const std::vector<std::pair<std::string, std::vector<std::string>>>& rollbacks) {
-  std::set<std::string> gone;
-  // A rollback may itself be undone, so the newest one decides.
-  for (auto rollback = rollbacks.rbegin(); rollback != rollbacks.rend(); ++rollback) {
-    if (gone.contains(rollback->first)) continue;
-    gone.insert(rollback->first);
-    gone.insert(rollback->second.begin(), rollback->second.end());
+/// The calls of an open transaction since it began, or since the last commit of its live run.
+class OpenCalls {
+ public:
+  void take(const json& record) {
+    if (!record.contains("error")) take_reverted(record);
+    if (!record.contains("changed")) return;
+    RecordedCall call{text_member(record, "execution_id"), text_member(record, "tool"),
+                      without_parents(texts_of(record, "changed")), 0};
+    const auto more = record.find("changed_more");
+    if (more != record.end() && more->is_number_unsigned()) call.changed_more = *more;
+    calls_.push_back(std::move(call));
   }
-  std::erase_if(calls, [&](const RecordedCall& call) { return gone.contains(call.execution_id); });
-}
 
-bool has_call(const std::vector<RecordedCall>& calls, const std::string& execution) {
-  return std::any_of(calls.begin(), calls.end(),
-                     [&](const RecordedCall& call) { return call.execution_id == execution; });
-}
+  [[nodiscard]] bool has(const std::string& execution) const {
+    return std::any_of(calls_.begin(), calls_.end(),
+                       [&](const RecordedCall& call) { return call.execution_id == execution; });
+  }
+
+  /// Returns the calls without those that were reverted, and without what reverted them.
+  [[nodiscard]] std::vector<RecordedCall> effective() const {
+    std::set<std::string> gone;
+    // A rollback may itself be undone, so the newest one decides.
+    for (auto rollback = rollbacks_.rbegin(); rollback != rollbacks_.rend(); ++rollback) {
+      if (!gone.insert(rollback->first).second) continue;
+      gone.insert(rollback->second.begin(), rollback->second.end());
+    }
+    std::vector<RecordedCall> kept = calls_;
+    std::erase_if(kept, [&](const RecordedCall& call) { return gone.contains(call.execution_id); });
+    return kept;
+  }
+
+ private:
+  /// Notes the calls that a rollback or a failed series of calls or edits reverted.
+  void take_reverted(const json& record) {
+    const std::string kind = text_member(record, "kind");
+    const json input = record.value("input", json());
+    if (kind == "savepoint") savepoints_[text_member(input, "name")] = calls_.size();
+    if (kind != "rollback" && kind != "calls.dropped" && kind != "edits.dropped") return;
+    std::vector<std::string> reverted = texts_of(record.value("output", json()), "executions");
+    if (kind == "rollback" && input.contains("to")) {
+      for (size_t i = savepoints_[text_member(input, "to")]; i < calls_.size(); ++i) {
+        reverted.push_back(calls_[i].execution_id);
+      }
+    }
+    if (reverted.empty()) return;
+    rollbacks_.emplace_back(text_member(record, "execution_id"), std::move(reverted));
+  }
+
+  std::vector<RecordedCall> calls_;
+  std::vector<std::pair<std::string, std::vector<std::string>>>
+      rollbacks_;                             // with what they revert
+  std::map<std::string, size_t> savepoints_;  // number of calls before each
+};
 
 }  // namespace
 
@@ -122,36 +158,22 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
                 "no call that changed something is on record as '" + id +
                     "'; the records of .galley/audit.jsonl have the ids");
   }
-  std::vector<std::pair<std::string, std::vector<std::string>>> rollbacks;
+  OpenCalls open;
   GALLEY_TRY(for_each_record_with(state_root, {'"' + found.open_tx + '"'}, [&](const json& record) {
     if (found.committed) return;
     if (text_member(record, "open_tx") == found.open_tx) {
       const auto number = committed_as(text_member(record, "kind"), text_member(record, "tx"),
                                        text_member(record, "execution_id"));
       // A live run commits several times: each commit has the calls since the previous one.
-      if (number && has_call(found.calls, id)) {
+      if (number && open.has(id)) {
         found.committed = number;
         return;
       }
-      if (number) {
-        found.calls.clear();
-        rollbacks.clear();
-      }
+      if (number) open = OpenCalls();
     }
-    if (text_member(record, "tx") != found.open_tx || !record.contains("changed")) return;
-    RecordedCall call{text_member(record, "execution_id"), text_member(record, "tool"),
-                      without_parents(texts_of(record, "changed")), 0};
-    const auto more = record.find("changed_more");
-    if (more != record.end() && more->is_number_unsigned()) call.changed_more = *more;
-    const auto output = record.find("output");
-    if (text_member(record, "kind") == "rollback" && output != record.end() &&
-        output->is_object()) {
-      auto executions = texts_of(*output, "executions");
-      if (!executions.empty()) rollbacks.emplace_back(call.execution_id, std::move(executions));
-    }
-    found.calls.push_back(std::move(call));
+    if (text_member(record, "tx") == found.open_tx) open.take(record);
   }));
-  drop_taken_back(found.calls, rollbacks);
+  found.calls = open.effective();
   for (size_t i = 0; i < found.calls.size(); ++i) {
     if (found.calls[i].execution_id == id) found.wanted = i;
   }

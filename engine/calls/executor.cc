@@ -433,6 +433,9 @@ Executor::StagedCalls Executor::stage_calls(Overlay& overlay, const std::vector<
   dropped.record.kind = AuditKind::kCallsDropped;
   dropped.record.reason = "call " + std::to_string(staged.results.size()) + " of " +
                           std::to_string(calls.size()) + " failed: those before it were taken back";
+  for (const StagedStep& step : steps_) {
+    dropped.record.executions.push_back(step.execution_id);
+  }
   const auto recorded = record(std::move(dropped), ToolResult());
   if (!recorded) staged.results.back().error = tool_error_from(recorded.error());
   return staged;

@@ -224,15 +224,20 @@ EditResult Transaction::apply(std::string document_text, const EditOptions& opti
 
 Result<bool> Transaction::stage_all(const std::function<Result<bool>()>& steps) {
   const Overlay::Entries before = state_->overlay.entries();
+  const size_t earlier_steps = state_->steps.size();
   const auto is_kept = steps();
   if (is_kept && *is_kept) return true;
-  if (restaged_paths(before, state_->overlay.entries()).empty()) {
+  if (restaged_paths(before, state_->overlay.entries()).empty() &&
+      state_->steps.size() == earlier_steps) {
     state_->overlay.restore(before);
   } else {
     Action action;
     action.record.kind = AuditKind::kEditsDropped;
     action.record.input =
         json_document({{"why", "a later one did not fit, so all were taken back"}});
+    for (size_t i = earlier_steps; i < state_->steps.size(); ++i) {
+      action.record.executions.push_back(state_->steps[i].execution_id);
+    }
     const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
       state_->overlay.restore(before);
       return {};

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -290,6 +291,52 @@ TEST_F(RollbackExecution, TheRecordOfARollbackNamesAllOfManyCalls) {
   const auto outcome = workspace_->rollback_execution(last);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+}
+
+TEST_F(RollbackExecution, CallsDroppedBeforeTheCommitDoNotPreventTheRollbackOfOthers) {
+  const auto drop_calls = [](Transaction& transaction) {
+    const auto calls = parse_calls(
+        R"([{"tool":"Write","args":{"file_path":"b.txt","content":"A"}},{"tool":"None"}])");
+    EXPECT_FALSE(inner(transaction).call_all(*calls).back().ok);
+  };
+  const auto drop_edits = [](Transaction& transaction) {
+    const auto is_kept = transaction.stage_all([&]() -> Result<bool> {
+      write(transaction, "b.txt", "A\n");
+      return false;
+    });
+    EXPECT_FALSE(*is_kept);
+  };
+  const auto drop_undone_edits = [](Transaction& transaction) {
+    const auto is_kept = transaction.stage_all([&]() -> Result<bool> {
+      write(transaction, "b.txt", "A\n");
+      write(transaction, "b.txt", "b\n");
+      return false;
+    });
+    EXPECT_FALSE(*is_kept);
+  };
+  const auto return_to_savepoint = [](Transaction& transaction) {
+    ASSERT_TRUE(transaction.savepoint("s"));
+    write(transaction, "b.txt", "A\n");
+    ASSERT_TRUE(transaction.rollback_to("s"));
+    write(transaction, "b.txt", "A\n");
+    write(transaction, "b.txt", "b\n");
+    ASSERT_TRUE(transaction.rollback_to("s"));
+  };
+  const std::vector<std::function<void(Transaction&)>> drops = {
+      drop_calls, drop_edits, drop_undone_edits, return_to_savepoint};
+  for (size_t i = 0; i < drops.size(); ++i) {
+    auto transaction = *workspace_->begin_stored();
+    edit(transaction, "a.txt", "2", "two");
+    drops[i](transaction);
+    const std::string repeated = write(transaction, "b.txt", "B\n");
+    commit(transaction);
+    const auto outcome = workspace_->rollback_execution(repeated);
+    ASSERT_TRUE(outcome) << i << outcome.error().message;
+    EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+    EXPECT_EQ(tree_.read("b.txt"), "b\n");
+    EXPECT_EQ(tree_.read("a.txt"), "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n");
+    tree_.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  }
 }
 
 TEST_F(RollbackExecution, CallsOfOpenOrDroppedTransactionsAreErrors) {
