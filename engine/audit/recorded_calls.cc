@@ -142,41 +142,89 @@ Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
   return found;
 }
 
+namespace {
+
+using Forks = std::vector<std::pair<std::string, std::string>>;  // parent and child, oldest first
+
+/// The transaction, its forks, and those that it was forked from.
+std::set<std::string> relatives_of(const std::string& tx, const Forks& forks) {
+  std::set<std::string> relatives = {tx};
+  for (const auto& [parent, child] : forks) {
+    if (relatives.contains(parent)) relatives.insert(child);
+  }
+  for (auto fork = forks.rbegin(); fork != forks.rend(); ++fork) {
+    if (relatives.contains(fork->second)) relatives.insert(fork->first);
+  }
+  return relatives;
+}
+
+/// The id of the transaction that a record says was forked; empty for other records.
+std::string fork_of(const json& record) {
+  if (text_member(record, "kind") != "fork" || record.contains("error")) return {};
+  return text_member(record.value("output", json()), "tx");
+}
+
+void set_calls(RecordedTransaction& found, const OpenCalls& open, const std::string& wanted) {
+  found.calls = open.effective();
+  for (size_t i = 0; i < found.calls.size(); ++i) {
+    if (found.calls[i].execution_id == wanted) found.wanted = i;
+  }
+}
+
+/// Finds the calls of the transaction, or of the first commit that has the call `id`. That may be
+/// the commit of a fork, which begins with the calls of its parent.
+Result<void> find_commit(const Directory& state_root, const std::set<std::string>& relatives,
+                         const std::string& id, RecordedTransaction& found) {
+  std::vector<std::string> words;
+  for (const std::string& tx : relatives) words.push_back('"' + tx + '"');
+  std::map<std::string, OpenCalls> open;
+  GALLEY_TRY(for_each_record_with(state_root, words, [&](const json& record) {
+    if (found.wanted) return;
+    const auto ended = open.find(text_member(record, "open_tx"));
+    const auto number = committed_as(text_member(record, "kind"), text_member(record, "tx"),
+                                     text_member(record, "execution_id"));
+    if (ended != open.end() && number) {
+      // A live run commits several times: each commit has the calls since the previous one.
+      const OpenCalls calls = std::exchange(ended->second, {});
+      // If one fork took the call back before its commit, another may have committed it.
+      if (!calls.has(id)) return;
+      set_calls(found, calls, id);
+      if (found.wanted || ended->first == found.open_tx) found.committed = number;
+      return;
+    }
+    const std::string tx = text_member(record, "tx");
+    if (!relatives.contains(tx)) return;
+    open[tx].take(record);
+    if (const std::string child = fork_of(record); !child.empty()) open[child] = open[tx];
+  }));
+  if (!found.committed) set_calls(found, open[found.open_tx], id);
+  return {};
+}
+
+}  // namespace
+
 Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
                                                std::string_view execution) {
   RecordedTransaction found;
   const std::string id(execution);
   bool is_known = false;
-  GALLEY_TRY(for_each_record_with(state_root, {id}, [&](const json& record) {
+  Forks forks;
+  const auto take = [&](const json& record) {
+    if (std::string child = fork_of(record); !child.empty()) {
+      forks.emplace_back(text_member(record, "tx"), std::move(child));
+    }
     if (text_member(record, "execution_id") != id || !record.contains("changed")) return;
     found.open_tx = text_member(record, "tx");
     found.agent = text_member(record, "agent");
     is_known = true;
-  }));
+  };
+  GALLEY_TRY(for_each_record_with(state_root, {id, R"("kind":"fork")"}, take));
   if (!is_known || id.empty() || found.open_tx.empty()) {
     return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
                 "no call that changed something is on record as '" + id +
                     "'; the records of .galley/audit.jsonl have the ids");
   }
-  OpenCalls open;
-  GALLEY_TRY(for_each_record_with(state_root, {'"' + found.open_tx + '"'}, [&](const json& record) {
-    if (found.committed) return;
-    if (text_member(record, "open_tx") == found.open_tx) {
-      const auto number = committed_as(text_member(record, "kind"), text_member(record, "tx"),
-                                       text_member(record, "execution_id"));
-      // A live run commits several times: each commit has the calls since the previous one.
-      if (number && open.has(id)) {
-        found.committed = number;
-        return;
-      }
-      if (number) open = OpenCalls();
-    }
-    if (text_member(record, "tx") == found.open_tx) open.take(record);
-  }));
-  found.calls = open.effective();
-  for (size_t i = 0; i < found.calls.size(); ++i) {
-    if (found.calls[i].execution_id == id) found.wanted = i;
-  }
+  GALLEY_TRY(find_commit(state_root, relatives_of(found.open_tx, forks), id, found));
   return found;
 }
 

@@ -29,9 +29,10 @@ struct RecordedCall {
 /// The transaction in which one call was made, with its effective calls.
 struct RecordedTransaction {
   std::string open_tx;              ///< its id while it was open
-  std::optional<TxId> committed;    ///< its number; nullopt if it is open or was dropped
+  std::optional<TxId> committed;    ///< its number, or that of a fork made after the call; nullopt
+                                    ///< if none was committed
   std::vector<RecordedCall> calls;  ///< oldest first, without those that were undone before the
-                                    ///< commit
+                                    ///< commit; those of a fork begin with those of its parent
   std::optional<size_t> wanted;     ///< index into `calls`; nullopt when the call was undone before
                                     ///< the commit
   std::string agent;                ///< the agent of the wanted call; empty: a person

@@ -339,6 +339,42 @@ TEST_F(RollbackExecution, CallsDroppedBeforeTheCommitDoNotPreventTheRollbackOfOt
   }
 }
 
+TEST_F(RollbackExecution, ACallBeforeAForkIsUndoneInTheCommitOfTheFork) {
+  auto parent = *workspace_->begin_stored();
+  const std::string before = write(parent, "b.txt", "B\n");
+  ASSERT_TRUE(parent.save());
+  auto without = *parent.fork();
+  ASSERT_TRUE(without.rollback_execution(before));
+  write(without, "d.txt", "d\n");
+  auto fork = *parent.fork();
+  const std::string after = write(parent, "a.txt", "a\n");
+  ASSERT_TRUE(fork.save());
+  auto grandchild = *fork.fork();
+  write(grandchild, "c.txt", "c\n");
+  EXPECT_EQ(workspace_->rollback_execution(before).error().reason, "rollback.open");
+  commit(without);
+  EXPECT_EQ(workspace_->rollback_execution(before).error().reason, "rollback.open");
+  commit(grandchild);
+  EXPECT_EQ(workspace_->rollback_execution(after).error().reason, "rollback.open");
+  const auto outcome = workspace_->rollback_execution(before);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+  EXPECT_EQ(tree_.read("b.txt"), "b\n");
+  EXPECT_EQ(tree_.read("c.txt"), "c\n");
+}
+
+TEST_F(RollbackExecution, ACallOfAForkBuildsOnThoseOfItsParent) {
+  auto parent = *workspace_->begin_stored();
+  const std::string first = edit(parent, "a.txt", "2", "two");
+  auto fork = *parent.fork();
+  const std::string second = edit(fork, "a.txt", "8", "eight");
+  commit(fork);
+  const auto refused = workspace_->rollback_execution(second);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "rollback.built_on");
+  EXPECT_THAT(refused.error().message, HasSubstr(first));
+}
+
 TEST_F(RollbackExecution, CallsOfOpenOrDroppedTransactionsAreErrors) {
   auto transaction = *workspace_->begin_stored();
   const std::string first = edit(transaction, "a.txt", "2", "two");
