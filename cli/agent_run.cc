@@ -205,6 +205,25 @@ std::string installed_program(const AgentProgram& agent, const std::string& root
   return program_outside(std::string(agent.name), root);
 }
 
+namespace {
+
+/// The folders of the agent and, for its hooks, of Galley, if a run would not show them.
+Result<std::vector<std::string>> folders_of_programs(const std::string& program,
+                                                     const std::string& root) {
+  GALLEY_ASSIGN(std::vector<std::string> folders, folders_to_show(program));
+  const std::string own = program_outside("galley", root);
+  if (own.empty()) return folders;
+  GALLEY_ASSIGN(const std::vector<std::string> more, folders_to_show(own));
+  for (const std::string& folder : more) {
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+      folders.push_back(folder);
+    }
+  }
+  return folders;
+}
+
+}  // namespace
+
 Result<AgentNeeds> needs_of_installed(const AgentProgram& agent, const std::string& root) {
   AgentNeeds needs = agent_needs(agent, home_folder());
   needs.program = installed_program(agent, root);
@@ -213,7 +232,7 @@ Result<AgentNeeds> needs_of_installed(const AgentProgram& agent, const std::stri
                 "there is no program '" + std::string(agent.name) +
                     "' on your PATH outside of the workspace: install it first");
   }
-  GALLEY_ASSIGN(needs.readable, folders_to_show(needs.program));
+  GALLEY_ASSIGN(needs.readable, folders_of_programs(needs.program, root));
   return needs;
 }
 
@@ -251,7 +270,7 @@ Result<Arguments> arguments_of_run(Session& session) {
   AgentNeeds needs = agent_needs(*agent, home_folder());
   needs.program = program;
   if (!is_given(needs, arguments.run)) {
-    GALLEY_ASSIGN(needs.readable, folders_to_show(program));
+    GALLEY_ASSIGN(needs.readable, folders_of_programs(program, root.path));
     GALLEY_ASSIGN(const std::string consents, consent_folder(user, root.path));
     GALLEY_ASSIGN(const bool is_allowed, has_consent(needs, consents));
     if (!is_allowed && !user.config.unattended)

@@ -68,7 +68,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
       what.ends_with(kRequired)
           ? command.get_option_no_throw(what.substr(0, what.size() - kRequired.size()))
           : nullptr;
-  if (required != nullptr) what = required->get_type_name() + std::string(kRequired);
+  if (required != nullptr) what = argument_name(*required) + std::string(kRequired);
   // An unknown option is a better explanation than a missing argument.
   const auto option = std::find_if(extra.begin(), extra.end(), is_option);
   if (option != extra.end()) {

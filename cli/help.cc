@@ -27,10 +27,14 @@ std::string value_name(const CLI::Option& option) {
   return type == "PATH:N" ? type : type.substr(0, type.find(':'));
 }
 
+}  // namespace
+
 std::string argument_name(const CLI::Option& option) {
   const std::string type = value_name(option);
   return type.empty() || type == "TEXT" ? upper(option.get_name(true)) : type;
 }
+
+namespace {
 
 std::string wrapped(std::string_view text, size_t indent, size_t column) {
   std::string out;

@@ -17,6 +17,8 @@ struct HelpRow {
 
 /// Returns the name of a command with its parents: `galley policy test`.
 [[nodiscard]] std::string command_path(const CLI::App& command);
+/// Returns the name of an argument as in the usage line, without brackets: `ID`.
+[[nodiscard]] std::string argument_name(const CLI::Option& argument);
 /// Returns the arguments of a command as in its usage line: `ID`, `[FILE...]`.
 [[nodiscard]] std::vector<std::string> argument_words(const CLI::App& command);
 [[nodiscard]] std::vector<HelpRow> argument_rows(const CLI::App& command);

@@ -9,7 +9,7 @@
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "engine/review/review_page.h"
-#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 
@@ -60,25 +60,6 @@ Result<Json> whole_document(Session& session, const Preview& judged, Json docume
   return document;
 }
 
-/// Appends to a step summary, and replaces any other file in one step.
-Result<void> write_file(const std::string& file, std::string_view text, bool is_added) {
-  const size_t slash = file.rfind('/');
-  const std::string folder = slash == file.npos ? "." : slash == 0 ? "/" : file.substr(0, slash);
-  GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(folder));
-  GALLEY_ASSIGN(const RelPath name,
-                RelPath::parse(slash == file.npos ? file : file.substr(slash + 1)));
-  if (is_added) {
-    GALLEY_ASSIGN(const auto whole, directory->open_writable_file(name, OpenMode::kOpenOrCreate));
-    GALLEY_ASSIGN(const FileStat stat, whole->stat());
-    return whole->write_at(stat.size, text);
-  }
-  GALLEY_ASSIGN(const RelPath part, RelPath::parse(name.str() + ".part"));
-  GALLEY_ASSIGN(const auto out, directory->open_writable_file(part, OpenMode::kOpenOrCreate, 0644));
-  GALLEY_TRY(out->truncate(0));
-  GALLEY_TRY(out->write_at(0, text));
-  return directory->rename(part, *directory, name, RenameMode::kReplace);
-}
-
 /// A file in the workspace would be an edit that the gate did not see.
 Result<void> refuse_file_to_agents(const Session& session) {
   if (session.arguments().global.agent.empty()) return {};
@@ -90,7 +71,7 @@ Result<void> refuse_file_to_agents(const Session& session) {
 
 Result<void> write_report_file(Session& session, const std::string& file, std::string_view text) {
   GALLEY_TRY(refuse_file_to_agents(session));
-  return write_file(file, text, false);
+  return write_host_file(file, text);
 }
 
 const std::vector<std::string>& report_formats() {
@@ -144,7 +125,7 @@ Result<bool> write_reports(Session& session, const Preview& judged, const Json& 
       continue;
     }
     GALLEY_TRY(refuse_file_to_agents(session));
-    GALLEY_TRY(write_file(request.file, text, request.format == "github-summary"));
+    GALLEY_TRY(write_host_file(request.file, text, request.format == "github-summary"));
   }
   return is_printed;
 }

@@ -234,6 +234,7 @@ Result<int> tools_validate(Session& session) {
 
 Result<int> audit_verify(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_TRY(persistent_of(*workspace).check_trusted());
   GALLEY_ASSIGN(const AuditVerification found, persistent_of(*workspace).verify_audit());
   Json document = {{"schema", "galley.audit/1"},
                    {"ok", found.is_intact()},

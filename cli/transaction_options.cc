@@ -266,6 +266,7 @@ void add_exec_command(OptionTable& table) {
   exec->add_flag("--drop-on-failure", args.exec.drops_on_failure,
                  "With --commit: drop the changes of a command that failed")
       ->needs("--commit");
+  exec->get_option("--keep-on-failure")->excludes("--commit");
   table.add_exec_options(exec);
   exec->add_option("words", args.words, "Program and arguments, after --")
       ->type_name("COMMAND")

@@ -260,10 +260,29 @@ Result<TxId> newest_undo(const History& history, std::string_view agent) {
 
 namespace {
 
+/// Whether the transaction is an undo, and not a redo, which is the undo of one.
+Result<bool> is_undo(const History& history, TxSummary summary) {
+  bool is_one = false;
+  while (summary.undoes && *summary.undoes < summary.id) {
+    is_one = !is_one;
+    auto before = history.summary(*summary.undoes);
+    if (!before && before.error().kind == ErrorKind::kNotFound) break;  // pruned
+    if (!before) return fail(before.error());
+    summary = *std::move(before);
+  }
+  return is_one;
+}
+
 Result<TxId> undo_to_take_back(const History& history, TxId id) {
   if (id.value == 0) return newest_undo(history, {});
   GALLEY_ASSIGN(const TxSummary summary, history.summary(id));
-  if (summary.undone_by) return *summary.undone_by;
+  if (summary.undone_by) {
+    GALLEY_ASSIGN(const bool is_over, is_undo(history, summary));
+    if (!is_over) return *summary.undone_by;
+    return fail(ErrorKind::kUsage, "undo.not_undone",
+                "the undo " + id.str() + " was taken back by " + summary.undone_by->str() +
+                    " already, so there is nothing to redo");
+  }
   if (!summary.partly_undone_by.empty()) return summary.partly_undone_by.front();
   if (summary.undoes) return id;
   return fail(ErrorKind::kUsage, "undo.not_undone",

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "engine/commit/journal_rules.h"
 #include "engine/commit/recovery.h"
@@ -501,16 +502,36 @@ Result<std::vector<RescuedItem>> list_rescued(const Workspace& workspace) {
   return found;
 }
 
+namespace {
+
+Error not_rescued(const Error& why, const std::string& name) {
+  if (why.kind != ErrorKind::kNotFound) return why;
+  return {
+      ErrorKind::kNotFound, "rescue.nothing",
+      "nothing is rescued as '" + printable_line(name) + "'; `galley rescue list` shows what is",
+      "", 0};
+}
+
+}  // namespace
+
 Result<std::string> read_rescued(const Workspace& workspace, const std::string& name) {
-  GALLEY_ASSIGN(const auto directory, open_rescue(workspace));
+  const auto directory = open_rescue(workspace);
+  if (!directory) return fail(not_rescued(directory.error(), name));
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-  return read_file(*directory, path, limits::kMaxFileBytes);
+  auto text = read_file(**directory, path, limits::kMaxFileBytes);
+  if (!text) return fail(not_rescued(text.error(), name));
+  return text;
 }
 
 Result<void> drop_rescued(const Workspace& workspace, const std::string& name) {
-  GALLEY_ASSIGN(const auto directory, open_rescue(workspace));
+  const auto directory = open_rescue(workspace);
+  if (!directory) return fail(not_rescued(directory.error(), name));
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
-  return remove_tree(*directory, path);
+  GALLEY_ASSIGN(const FileStat there, (*directory)->stat(path));
+  if (there.kind == FileKind::kAbsent) {
+    return fail(not_rescued(Error{ErrorKind::kNotFound, "", "", "", 0}, name));
+  }
+  return remove_tree(**directory, path);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 #include "staging/fs/replace_file.h"
 
 namespace galley {
@@ -28,7 +29,10 @@ ChangeSet changes_of(const ToolResult& result, const std::vector<StagedStep>& st
 }  // namespace
 
 Result<TranscriptFile> TranscriptFile::open(const std::string& path, TranscriptHeader header) {
-  if (lies_in(path, header.root)) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  GALLEY_ASSIGN(const std::string real_folder, absolute_path(folder));
+  if (lies_in(real_folder, header.root)) {
     return fail(
         ErrorKind::kUsage, "transcript.in_workspace",
         "a transcript in the workspace would be an edit that the gate did not see; name a file "
@@ -36,9 +40,7 @@ Result<TranscriptFile> TranscriptFile::open(const std::string& path, TranscriptH
             header.root + "'",
         path);
   }
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  GALLEY_ASSIGN(auto directory, open_writable_disk_directory(folder));
+  GALLEY_ASSIGN(auto directory, open_writable_disk_directory(real_folder));
   GALLEY_ASSIGN(RelPath name, RelPath::parse(slash == path.npos ? path : path.substr(slash + 1)));
   TranscriptFile transcript(std::move(directory), std::move(name), std::move(header));
   GALLEY_TRY(transcript.open_own());

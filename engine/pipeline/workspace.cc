@@ -129,7 +129,7 @@ Result<Workspace::Push> Workspace::push(const std::string& remote, const Transac
   const GitBranch* branch = state_->place.branch();
   if (branch == nullptr) {
     return fail(ErrorKind::kUsage, "push.no_branch",
-                "only a branch can be pushed: galley --repo DIR --ref BRANCH push");
+                "only a branch can be pushed: galley --repo DIR --ref BRANCH push REMOTE");
   }
   GALLEY_TRY(state_->persistent.ensure());
   Recorder recorder = state_->persistent.recorder();

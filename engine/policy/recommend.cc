@@ -195,7 +195,7 @@ std::string other_sections(const std::vector<std::string>& folders, FoundCommand
 #
 )" + sandbox_section(folders, commands) +
          R"(# [edits]
-# max_step = "unicode"          # exact | offset | line_ends | fuzz | whitespace | unicode
+# max_step = "mended"           # exact | offset | line_ends | fuzz | whitespace | unicode | mended
 )";
 }
 

@@ -114,8 +114,8 @@ Result<void> check_toml(const ValidatorConfig& /*config*/, const CheckedFile& fi
   return {};
 }
 
-/// Finds what makes a document not well-formed and pugixml accepts (XML 1.0, sections 2.1, 2.4, 2.5,
-/// 3.1 and 4.1). The text is one that pugixml could parse.
+/// Finds what makes a document not well-formed and pugixml accepts (XML 1.0, sections 2.1, 2.4,
+/// 2.5, 3.1 and 4.1). The text is one that pugixml could parse.
 class XmlForm {
  public:
   explicit XmlForm(std::string_view text) : text_(text) {}

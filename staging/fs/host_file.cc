@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/file_mode.h"
+
 namespace galley {
 namespace {
 
@@ -129,6 +131,73 @@ Result<std::string> read_private_file(const std::string& path, uint64_t max_byte
                                path, 0});
   if (descriptor >= 0) ::close(descriptor);
   return text;
+}
+
+namespace {
+
+Result<void> write_all(int descriptor, std::string_view text, const std::string& name) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(descriptor, text.data(), text.size());
+    if (count < 0 && errno != EINTR) return fail(os_error(errno, "writing", name));
+    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  }
+  return {};
+}
+
+Result<void> write_in_place(const std::string& path, std::string_view text, int flags) {
+  constexpr mode_t kAll = 0666;
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, kAll);
+  if (descriptor < 0 && errno == ENOENT) {
+    return fail(ErrorKind::kUsage, "output.no_folder",
+                "'" + path + "' cannot be written: there is no such folder");
+  }
+  if (descriptor < 0) return fail(os_error(errno, "opening", path));
+  const auto written = write_all(descriptor, text, path);
+  if (::close(descriptor) != 0 && written) return fail(os_error(errno, "writing", path));
+  return written;
+}
+
+/// Returns nothing if no file can be made next to it.
+Result<std::optional<bool>> replace_in_one_step(const std::string& path, mode_t mode,
+                                                std::string_view text) {
+  std::string part = path + ".XXXXXX";
+  const int descriptor = ::mkostemp(part.data(), O_CLOEXEC);
+  if (descriptor < 0) return std::optional<bool>();
+  auto written = write_all(descriptor, text, path);
+  if (written && ::fchmod(descriptor, mode) != 0) written = fail(os_error(errno, "writing", path));
+  if (::close(descriptor) != 0 && written) written = fail(os_error(errno, "writing", path));
+  if (written && ::rename(part.c_str(), path.c_str()) != 0) {
+    written = fail(os_error(errno, "writing", path));
+  }
+  if (written) return std::optional<bool>(true);
+  ::unlink(part.c_str());
+  return fail(written.error());
+}
+
+}  // namespace
+
+Result<void> write_host_file(const std::string& path, std::string_view text, bool is_added) {
+  char resolved[PATH_MAX];
+  struct stat info {};
+  const bool is_there =
+      ::realpath(path.c_str(), resolved) != nullptr && ::stat(resolved, &info) == 0;
+  const std::string target = is_there ? std::string(resolved) : path;
+  if (is_there && S_ISDIR(info.st_mode)) {
+    return fail(ErrorKind::kUsage, "output.is_directory",
+                "'" + path + "' is a directory; name a file");
+  }
+  struct stat link {};
+  const bool is_dangling = !is_there && ::lstat(path.c_str(), &link) == 0;
+  const bool is_own = !is_there || (S_ISREG(info.st_mode) && info.st_uid == geteuid());
+  if (!is_added && is_own && !is_dangling) {
+    const mode_t mode = is_there ? info.st_mode & 0777U : created_file_mode();
+    GALLEY_ASSIGN(const auto done, replace_in_one_step(target, mode, text));
+    if (done) return {};
+  }
+  const int flags = is_added                             ? O_APPEND | O_CREAT
+                    : is_there && !S_ISREG(info.st_mode) ? 0
+                                                         : O_TRUNC | O_CREAT;
+  return write_in_place(target, text, flags);
 }
 
 bool open_standard_streams() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -28,6 +29,11 @@ std::optional<std::string> read_own_file(const std::string& path, uint64_t max_b
 /// Does not follow links; never waits for a FIFO or device.
 /// Errors: kNotFound; kRefused `file.not_private`; kQuota `limit.input_size`; kIo.
 Result<std::string> read_private_file(const std::string& path, uint64_t max_bytes);
+
+/// Writes a file that a person named on the command line: through a link, and to a device or FIFO
+/// as it is. A regular file is replaced in one step, with its mode, or appended to.
+/// Errors: kUsage `output.no_folder`, `output.is_directory`; kIo.
+Result<void> write_host_file(const std::string& path, std::string_view text, bool is_added = false);
 
 /// Opens /dev/null in the place of standard streams that are closed. Otherwise the next file or
 /// socket would get their number and be taken for them. Returns false if that fails.

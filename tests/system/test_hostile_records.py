@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import hostile
 
@@ -128,6 +129,16 @@ class Records(hostile.HostileCase):
         self.repair()
         self.assertEqual(len(self.records()), 1)
         self.assertEqual(self.verify(expect=0), [])
+
+    def test_a_log_that_is_not_believed_is_not_verified(self):
+        """A copy of a workspace, whose log was changed, and one of another user."""
+        self.commit("a")
+        copy = self.scratch / "copy"
+        shutil.copytree(self.work, copy, symlinks=True)
+        log = copy / ".galley" / "audit.jsonl"
+        log.write_text("".join(log.read_text().splitlines(keepends=True)[1:]))
+        verified = self.galley("audit", "verify", work=copy, expect=1)
+        self.assertNotIn(b"whole", verified.stdout)
 
     def test_a_new_log_is_not_blamed_for_the_old_one(self):
         self.commit("one")

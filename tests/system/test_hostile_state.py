@@ -14,9 +14,9 @@ from support import PATCHES, snapshot
 
 GOOD = PATCHES / "good" / "02-one-line.patch"
 NEXT = PATCHES / "good" / "03-create.patch"
-READING = (["status"], ["log"], ["preview", NEXT], ["doctor"], ["gc"], ["rescue", "list"], ["audit", "verify"],
-           ["recover"])
-WRITING = (["apply", NEXT], ["begin"], ["undo"])
+READING = (["status"], ["log"], ["preview", NEXT], ["doctor"], ["gc"], ["rescue", "list"], ["recover"])
+# A log that is not believed is not verified, either.
+REFUSED = (["apply", NEXT], ["begin"], ["undo"], ["audit", "verify"])
 CAPABILITY = ("security.capability", b"\1\0\0\2\0\x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0")
 
 
@@ -30,8 +30,8 @@ class HostileStateCase(HostileCase):
         return snapshot(self.work, skip=(".git",))
 
     def assert_not_believed(self, why=None):
-        """Reading continues as if there were no state, with one line of warning. Writing is
-        refused."""
+        """Reading continues as if there were no state, with one line of warning. Writing, and
+        a verification of the audit log, are refused."""
         before = self.states()
         for arguments in READING:
             with self.subTest(command=arguments):
@@ -43,7 +43,7 @@ class HostileStateCase(HostileCase):
                 if why:
                     self.assertIn(why, lines[0])
                 self.assertEqual(self.states(), before)
-        for arguments in WRITING:
+        for arguments in REFUSED:
             with self.subTest(command=arguments):
                 refused = self.galley(*arguments, expect=1)
                 self.assertEqual(len(refused.stderr.splitlines()), 1, refused.stderr)

@@ -37,6 +37,33 @@ class Reports(support.SystemCase):
         self.out = self.work.parent / "out"
         self.out.mkdir(exist_ok=True)
 
+    def test_a_report_is_written_to_what_its_name_means(self):
+        edits = self.out / "edits.json"
+        edits.write_text(json.dumps([{"path": "x.txt", "content": "x\n"}]))
+
+        def report(file, expect=0):
+            return self.galley("preview", "--report", f"json={file}", edits, expect=expect)
+
+        real, link, part = self.out / "real.json", self.out / "link.json", self.out / "link.json.part"
+        real.write_text("old")
+        real.chmod(0o640)
+        link.symlink_to("real.json")
+        part.write_text("precious")
+        report(link)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(json.loads(real.read_text())["schema"], "galley.preview/1")
+        self.assertEqual((real.stat().st_mode & 0o777, part.read_text()), (0o640, "precious"))
+        fifo = self.out / "fifo"
+        os.mkfifo(fifo)
+        reader = subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE)
+        report(fifo)
+        self.assertEqual(json.loads(reader.communicate(timeout=60)[0])["schema"], "galley.preview/1")
+        self.assertTrue(fifo.is_fifo())
+        before = sorted(self.out.iterdir())
+        for wrong in (self.out, self.out / "missing" / "r.json"):
+            self.assertIn(str(wrong), report(wrong, 2).stderr.decode())
+        self.assertEqual(sorted(self.out.iterdir()), before)
+
     def edits(self, **files):
         return json.dumps([{"path": path, "content": text} for path, text in files.items()]).encode()
 

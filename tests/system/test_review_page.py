@@ -63,7 +63,7 @@ class Report(ReportCase):
 
     def test_a_file_that_cannot_be_written_is_one_error(self):
         self.begin({"a.txt": "two\n"})
-        said = self.galley("diff", "--html=/nowhere/page.html", expect=1)
+        said = self.galley("diff", "--html=/nowhere/page.html", expect=2)
         self.assertIn(b"/nowhere", said.stderr)
 
     def test_carries_findings_and_the_verdict(self):

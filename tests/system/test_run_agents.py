@@ -3,11 +3,12 @@
 The agents are scripts of their names on PATH. Runs as root and as a plain user (`hostile.main`)."""
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
 import hostile
-from support import snapshot
+from support import GALLEY, snapshot
 from test_run import RunCase
 
 QUESTION = r"Allow\? \[y\]es, \[o\]nce, \[n\]o"
@@ -198,6 +199,17 @@ class Needs(AgentCase):
         env = {"PATH": f"{packages}/.bin:{nodes}:/usr/bin:/bin"}
         self.alone("agents", "install", "codex", "--run", "--yes", env=env, expect=0)
         self.assertEqual(self.alone("run", "--drop", "codex", env=env, expect=0).stdout, b"of a package\n")
+
+    def test_a_galley_in_the_home_is_there_for_its_hooks(self):
+        own = self.home / "own" / "bin"
+        own.mkdir(parents=True)
+        for program in ("galley", "galley-sandbox"):
+            shutil.copy(Path(GALLEY).parent / program, own)
+        self.agent("codex", "#!/bin/sh\ngalley --version\n")
+        environment = {"PATH": f"{own}:{self.environment['PATH']}"}
+        self.alone("agents", "install", "codex", "--run", "--yes", expect=0, env=environment)
+        said = self.alone("run", "--drop", "codex", expect=0, env=environment)
+        self.assertIn(b"galley ", said.stdout)
 
     def test_each_agent_is_known_and_has_its_state(self):
         for name in ("codex", "claude", "opencode", "gemini", "qwen", "cline", "goose", "amp"):

@@ -122,6 +122,13 @@ class Transcripts(CallCase):
         inside = self.json("call", "Edit", EDIT, "--transcript", self.work / "t.jsonl", expect=2)
         self.assertEqual(inside["reason"], "transcript.in_workspace")
         self.assertFalse((self.work / "t.jsonl").exists())
+        link = self.scratch / "link"
+        link.symlink_to(self.work)
+        (self.work / "deep").mkdir()
+        for inside in ("t.jsonl", "deep/../t.jsonl", link / "t.jsonl", link / "deep" / "t.jsonl"):
+            refused = self.json("call", "Edit", EDIT, "--transcript", inside, expect=2)
+            self.assertEqual(refused["reason"], "transcript.in_workspace", inside)
+        self.assertEqual(list(self.work.rglob("*t.jsonl")), [])
 
     def test_an_invalid_transcript_is_refused_with_its_line(self):
         for text in ("not json\n", "{}\n", '{"schema": "galley.transcript-call/1"}\n'):

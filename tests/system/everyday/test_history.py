@@ -242,6 +242,17 @@ class History(EverydayCase):
 
     # --- undo -------------------------------------------------------------------------------------
 
+    def test_a_redo_that_is_given_twice_changes_nothing_the_second_time(self):
+        """git: reverting a revert twice is an empty commit. A redo of an undo that no longer holds would be an undo."""
+        self.commit("new.txt", "n\n")
+        self.run_here("undo", expect=0)
+        self.run_here("redo", "2", expect=0)
+        self.run_here("redo", "2", expect=2)
+        self.assertEqual((self.work / "new.txt").read_text(), "n\n")
+        self.run_here("undo", expect=0)
+        self.run_here("redo", expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "n\n")
+
     def test_an_agent_takes_back_its_own_commit_unless_it_names_one(self):
         """git: `git revert` names its commit. Without a name, nobody means the commit of somebody else."""
         self.commit("bot.txt", "b\n", "--agent", "bot")
