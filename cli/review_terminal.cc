@@ -42,7 +42,7 @@ enum class Choice : uint8_t { kLater, kKeep, kLeaveOut };
 struct AskedChange {
   std::vector<size_t> pieces;
   std::string path;
-  std::string key;    ///< unchanged by edits elsewhere in the file
+  std::string key;    ///< unchanged by edits of other changes
   std::string shown;  ///< its coloured diff
   bool has_lines = false;
 };
@@ -69,6 +69,8 @@ class TerminalReview {
   }
 
  private:
+  using FilesByPath = std::map<std::string, const ProposedFileDiff*>;
+
   [[nodiscard]] bool has_color() const { return session_.terminal().has_error_color(); }
 
   Result<void> look() {
@@ -79,20 +81,21 @@ class TerminalReview {
     options.find_renames = false;
     options.file.context = 0;
     GALLEY_ASSIGN(const auto files, diff_proposal(state_->proposal, options));
-    std::map<std::string, const ProposedFileDiff*> by_path;
+    FilesByPath by_path;
     for (const ProposedFileDiff& file : files) by_path.emplace(file.diff.new_path, &file);
     const auto& pieces = state_->pieces.pieces();
+    const std::vector<std::string> keys = keys_of(pieces, by_path);
     uint32_t last_line = 0;
     for (size_t i = 0; i < pieces.size(); ++i) {
       const ProposalPiece& piece = pieces[i];
       const std::string path = piece.path.str();
       const auto file = by_path.find(path);
       if (piece.hunk == 0 || file == by_path.end()) {
-        changes_.push_back({{i}, path, piece.text(), {}, false});
+        changes_.push_back({{i}, path, keys[i], {}, false});
         continue;
       }
       const HunkSpan& span = file->second->diff.hunks[piece.hunk - 1].span;
-      const std::string key = key_of(*file->second, span);
+      const std::string& key = keys[i];
       const bool is_near = !changes_.empty() && changes_.back().has_lines &&
                            changes_.back().path == path &&
                            span.old_begin - last_line <= 2 * kShownContext &&
@@ -110,7 +113,28 @@ class TerminalReview {
     return {};
   }
 
-  static std::string key_of(const ProposedFileDiff& file, const HunkSpan& span) {
+  /// Returns the keys of the pieces. Equal changes of a file differ by their number. It is given
+  /// with their count: without one of them, the others would have other numbers.
+  static std::vector<std::string> keys_of(const std::vector<ProposalPiece>& pieces,
+                                          const FilesByPath& by_path) {
+    std::vector<std::string> keys;
+    std::map<std::string, size_t> counts;
+    for (const ProposalPiece& piece : pieces) {
+      const auto file = by_path.find(piece.path.str());
+      const bool has_lines = piece.hunk != 0 && file != by_path.end();
+      keys.push_back(has_lines ? key_of(*file->second, piece.hunk) : piece.text());
+      ++counts[keys.back()];
+    }
+    std::map<std::string, size_t> numbers;
+    for (std::string& key : keys) {
+      const size_t number = ++numbers[key];
+      key = std::to_string(number) + "/" + std::to_string(counts.at(key)) + " " + key;
+    }
+    return keys;
+  }
+
+  static std::string key_of(const ProposedFileDiff& file, uint32_t hunk) {
+    const HunkSpan& span = file.diff.hunks[hunk - 1].span;
     return file.diff.new_path + '\0' +
            std::string(Lines(*file.before).span(span.old_begin, span.old_end)) + '\0' +
            std::string(Lines(*file.after).span(span.new_begin, span.new_end)) + '\0';

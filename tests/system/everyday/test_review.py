@@ -124,6 +124,35 @@ class Letters(Reviewed):
         self.assertIn("31st\n", self.text("long.txt"))
         self.assertIn("line 5\n", self.text("long.txt"))
 
+    def propose_equal_changes(self):
+        """Stages the same change at three places of one file."""
+        lines = [f"line {i}\n" for i in range(60)]
+        for at in (5, 25, 45):
+            lines[at] = "call(1)\n"
+        (self.work / "equal.txt").write_text("".join(lines))
+        self.galley("rollback", expect=0)
+        self.galley("begin", expect=0)
+        text = "".join(lines).replace("call(1)", "call(2)")
+        self.galley("call", "Write", json.dumps({"file_path": "equal.txt", "content": text}), expect=0)
+
+    def calls(self):
+        return re.findall(r"call\(\d\)", self.text("equal.txt"))
+
+    def test_equal_changes_are_decided_one_by_one(self):
+        """git add -p: each hunk is a question, also if it is equal to another one."""
+        self.propose_equal_changes()
+        self.review("y", "n", "y", ("Commit proposal", "y"))
+        self.assertEqual(self.calls(), ["call(2)", "call(1)", "call(2)"])
+
+    def test_equal_changes_are_decided_again_when_one_of_them_was_edited(self):
+        """git add -p: a decision never moves to another hunk."""
+        self.propose_equal_changes()
+        editor = self.scratch / "editor"
+        editor.write_text("#!/bin/sh\nsed -i s/2/3/ \"$1\"\n")
+        editor.chmod(0o755)
+        self.review("J", "n", "g 1", "e", "y", "y", "y", ("Commit proposal", "y"), env={"EDITOR": str(editor)})
+        self.assertEqual(self.calls(), ["call(3)", "call(2)", "call(2)"])
+
     def test_leaving_out_everything_commits_nothing(self):
         """git add -p: if nothing is chosen, nothing is committed."""
         result = self.review("d", "n")
