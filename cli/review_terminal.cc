@@ -91,7 +91,9 @@ class TerminalReview {
       const std::string path = piece.path.str();
       const auto file = by_path.find(path);
       if (piece.hunk == 0 || file == by_path.end()) {
-        changes_.push_back({{i}, path, keys[i], {}, false});
+        // Its text does not name the contents, which may be others after an edit.
+        GALLEY_ASSIGN(const Proposal part, state_->pieces.only({i}));
+        changes_.push_back({{i}, path, keys[i] + part.id().hex(), {}, false});
         continue;
       }
       const HunkSpan& span = file->second->diff.hunks[piece.hunk - 1].span;
@@ -327,11 +329,20 @@ class TerminalReview {
       session_.say(kept.empty() ? "nothing is left to commit" : "nothing was committed");
       return kExitDone;
     }
+    if (left_out > 0) GALLEY_TRY(look_at(kept));
     return commit(kept.size());
   }
 
-  Result<int> commit(size_t count) {
+  /// Looks at what is staged after the others were left out. It must be what was shown.
+  Result<void> look_at(const std::vector<size_t>& kept) {
+    GALLEY_ASSIGN(const Proposal shown, state_->pieces.only(kept));
     GALLEY_ASSIGN(state_, review_.look(0));
+    if (state_->proposal.id() == shown.id()) return {};
+    return fail(ErrorKind::kConflict, "review.changed",
+                "something else is staged than what was shown; look at it again");
+  }
+
+  Result<int> commit(size_t count) {
     const std::string id = state_->proposal.id().hex().substr(0, kShownProposalDigits);
     GALLEY_TRY(terminal_.write(verdict_text(state_->verdict, has_color())));
     GALLEY_ASSIGN(const std::string answer,

@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from everyday import EverydayCase  # noqa: E402
+from support import GALLEY  # noqa: E402
 
 LINES = [f"line {i}\n" for i in range(1, 41)]
 ASKS = "Keep this change"
@@ -152,6 +153,17 @@ class Letters(Reviewed):
         editor.chmod(0o755)
         self.review("J", "n", "g 1", "e", "y", "y", "y", ("Commit proposal", "y"), env={"EDITOR": str(editor)})
         self.assertEqual(self.calls(), ["call(3)", "call(2)", "call(2)"])
+
+    def test_what_is_staged_during_a_review_is_not_committed(self):
+        """gh pr merge --match-head-commit: only what was reviewed is merged."""
+        editor = self.scratch / "editor"
+        staged = json.dumps({"file_path": "unseen.txt", "content": "unseen\n"})
+        editor.write_text(f"#!/bin/sh\n'{GALLEY}' -C '{self.work}' call Write '{staged}' > /dev/null\n")
+        editor.chmod(0o755)
+        result = self.review("e", "y", "y", "y", ("Commit proposal", "y"), env={"EDITOR": str(editor)}, expect=1)
+        self.assertIn("something else is staged than what was shown", result.screen)
+        self.assertIsNone(self.text("unseen.txt"))
+        self.assertEqual(self.text("long.txt"), "".join(LINES))
 
     def test_leaving_out_everything_commits_nothing(self):
         """git add -p: if nothing is chosen, nothing is committed."""
