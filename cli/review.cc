@@ -46,8 +46,12 @@ Result<ProposedLines> find_lines(const ReviewedState& seen, const PieceRange& hu
 }
 
 /// Keeps the end of a line, so that the last line of the edit is not joined with the next one.
-std::string with_end(std::string text, bool needs_end) {
-  if (needs_end && !text.empty() && !text.ends_with('\n')) text.push_back('\n');
+/// `before` are the lines that `text` replaces.
+std::string with_end(std::string text, std::string_view before) {
+  const bool needs_end = before.empty() || before.ends_with('\n');
+  if (needs_end && !text.empty() && !text.ends_with('\n')) {
+    text += before.ends_with("\r\n") ? "\r\n" : "\n";
+  }
   return text;
 }
 
@@ -101,10 +105,9 @@ Result<void> Review::edit_lines(const ReviewedState& seen, const PieceRange& hun
                                 const std::string& text) {
   GALLEY_ASSIGN(const ProposedLines lines, find_lines(seen, hunks, context_));
   GALLEY_ASSIGN(Transaction transaction, resume_as_seen(seen.proposal.id()));
-  const std::string now = lines.text();
   const Lines after(*lines.file.after);
   std::string made(after.span(0, lines.begin));
-  made += with_end(text, now.empty() || now.ends_with('\n'));
+  made += with_end(text, lines.text());
   made += after.span(lines.end, after.size());
   GALLEY_TRY(transaction.stage_edited(lines.file.diff.new_path, std::move(made)));
   return transaction.save();

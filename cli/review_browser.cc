@@ -38,6 +38,16 @@ std::string text_of_member(const Json& body, const char* name) {
   return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+/// Whether a page can edit these lines. A text area of a browser has only LF.
+bool has_one_line_end(std::string_view text) {
+  size_t crlf = 0;
+  for (size_t at = text.find('\r'); at != std::string_view::npos; at = text.find('\r', at + 1)) {
+    if (!text.substr(at + 1).starts_with('\n')) return false;
+    ++crlf;
+  }
+  return crlf == 0 || crlf == static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
 HttpResponse answer(const Json& body, int status = 200) {
   return {status, "application/json",
           body.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)};
@@ -266,6 +276,10 @@ class BrowserReview {
     if (!is_utf8(text)) {
       return fail(ErrorKind::kUsage, "review.not_utf8",
                   "these lines are not UTF-8: edit them with `galley edit`");
+    }
+    if (!has_one_line_end(text)) {
+      return fail(ErrorKind::kUsage, "review.line_ends",
+                  "these lines have different line ends: edit them with `galley edit`");
     }
     return Json{{"ok", true}, {"text", text}};
   }

@@ -361,6 +361,20 @@ class ServedInBrowser(BrowserCase, ServedCase):
         self.assertNotIn("thirty-one", text)
         self.assertEqual({request.split("/")[2] for request in found["requests"]}, {self.host})
 
+    def test_an_edit_keeps_crlf(self):
+        (self.work / "crlf.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+        self.serve(more=[("crlf.txt", "one\r\n2\r\nthree\r\n")])
+        self.look(self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+                  ("click", "section#file-0 .choices button:has-text('Edit')"),
+                  ("until", "document.querySelector('section#file-0 textarea')"),
+                  ("fill", "section#file-0 textarea", "one\nII\nthree\n"),
+                  ("click", "section#file-0 .remark button:has-text('Save')"),
+                  ("until", "document.querySelector('main').textContent.includes('II')"),
+                  ("click", "#decision-buttons button:has-text('Accept the rest')"),
+                  ("click", "#decision-buttons button:has-text('Commit')"),
+                  ("until", "document.getElementById('decision-text').textContent.startsWith('Committed')"))
+        self.assertEqual((self.work / "crlf.txt").read_bytes(), b"one\r\nII\r\nthree\r\n")
+
     def test_a_reviewer_can_go_to_a_finding_and_decide_on_it(self):
         self.serve('[[validator]]\nbuiltin = "json"\nseverity = "warning"\n', more=[("a.json", "{}\n"), ("z.json", "{\n")])
         notes = self.look(

@@ -169,6 +169,26 @@ class Served(ServedCase):
         self.ended()
         self.assertIn("5th\n", (self.work / "long.txt").read_text())
 
+    def test_an_edit_keeps_the_ends_of_the_lines(self):
+        (self.work / "crlf.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+        self.serve(more=[("crlf.txt", "one\r\n2\r\nthree\r\n")])
+        self.enter()
+        [piece] = [part["piece"] for part in self.data["files"][0]["parts"] if "piece" in part]
+        self.assertEqual(self.post("/edit", piece=piece, text="one\r\nII")[0], 200)
+        self.load()
+        self.assertEqual(self.post("/commit")[0], 200)
+        self.assertEqual((self.work / "crlf.txt").read_bytes(), b"one\r\nII\r\n")
+
+    def test_lines_with_different_ends_are_not_edited_on_a_page(self):
+        for name in ("a.txt", "b.txt"):
+            (self.work / name).write_bytes(b"one\n")
+        self.serve(more=[("a.txt", "one\r\ntwo\n"), ("b.txt", "one\rtwo\n")])
+        self.enter()
+        for file in self.data["files"][:2]:
+            [piece] = [part["piece"] for part in file["parts"] if "piece" in part]
+            status, said = self.post("/lines", piece=piece)
+            self.assertEqual((status, said["reason"]), (400, "review.line_ends"), file["path"])
+
     def test_ends_without_a_commit_and_prints_comments(self):
         self.serve()
         self.enter()

@@ -183,10 +183,13 @@ function addLineRemark(row, file, entry) {
   show();
 }
 
+// A text area has only LF, also for lines that end with CR LF.
 async function openEditor(piece, name, host) {
   const said = await ask("/lines", {piece});
   if (!said) return;
-  openBox(host, name, "Proposed lines of", said.text, async (text) => {
+  const isCrlf = said.text.includes("\r");
+  openBox(host, name, "Proposed lines of", said.text, async (shown) => {
+    const text = isCrlf ? shown.replace(/\n/g, "\r\n") : shown;
     if (text === said.text) return;
     if (await ask("/edit", {piece, text})) location.reload();
   });
