@@ -111,8 +111,8 @@ class Choices(unittest.TestCase):
                  {"path": "x\n-a", "parts": [{**part, "piece": 3, "lines": ["+b"]}]},
                  {"path": "x", "piece": 4, "status": "M", "parts": []},
                  {"path": "x\nM", "piece": 5, "status": "", "parts": []}]
-        result = subprocess.run(["node", "-e", function + f"\nconsole.log(JSON.stringify({json.dumps(files)}.flatMap(piecesOf)))"],
-                                capture_output=True, check=True, timeout=60)
+        program = f"{function}\nconst rows = {json.dumps(files)}.flatMap(piecesOf);\ngiveKeys(rows);\nconsole.log(JSON.stringify(rows))"
+        result = subprocess.run(["node", "-e", program], capture_output=True, check=True, timeout=60)
         pieces = json.loads(result.stdout)
         self.assertEqual([piece["piece"] for piece in pieces], [1, 2, 3, 4, 5])
         self.assertEqual(len({piece["key"] for piece in pieces}), 5, pieces)

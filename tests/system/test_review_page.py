@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "review"))
 
 from browser import BrowserCase  # noqa: E402
 from support import GALLEY, SystemCase  # noqa: E402
-from test_review_server import ServedCase  # noqa: E402
+from test_review_server import LINES, ServedCase  # noqa: E402
 
 ROWS = "document.querySelectorAll('tbody tr').length"
 TEXTS = "[...document.querySelectorAll(%r)].map((node) => node.textContent)"
@@ -374,6 +374,38 @@ class ServedInBrowser(BrowserCase, ServedCase):
                   ("click", "#decision-buttons button:has-text('Commit')"),
                   ("until", "document.getElementById('decision-text').textContent.startsWith('Committed')"))
         self.assertEqual((self.work / "crlf.txt").read_bytes(), b"one\r\nII\r\nthree\r\n")
+
+    def serve_equal_changes(self):
+        """Serves the same change at two places of equal.txt, with the line before each of them."""
+        (self.work / "equal.txt").write_text("".join(LINES).replace("line 5\n", "call(1)\n").replace("line 30\n", "call(1)\n"))
+        self.both = (self.work / "equal.txt").read_text().replace("call(1)", "call(2)")
+        self.serve(more=[("equal.txt", self.both)])
+
+    CHOICES = "pieces.map(({piece, name}) => [name, choices.get(piece) || ''])"
+
+    def test_a_choice_stays_with_its_change_when_an_equal_one_is_left_out(self):
+        self.serve_equal_changes()
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+            ("press", "j"), ("press", "r"), ("press", "j"), ("press", "a"), ("note", "before", self.CHOICES),
+            ("click", "#decision-buttons button:has-text('Leave out')"),
+            ("until", "data.files[0].parts.filter((part) => part.kind === 'hunk').length === 1 && pieces.length === 4"),
+            ("note", "after", self.CHOICES))["notes"]
+        self.assertEqual([choice for _, choice in notes["before"]], ["no", "yes", "", "", ""])
+        self.assertEqual([choice for _, choice in notes["after"]], ["yes", "", "", ""])
+
+    def test_choices_of_equal_changes_end_when_their_number_changes(self):
+        self.serve_equal_changes()
+        first, second = self.both.split("call(2)", 1)
+        staged = json.dumps({"file_path": "equal.txt", "content": first + "call(1)" + second})
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+            ("press", "j"), ("press", "a"), ("press", "j"), ("press", "r"), ("press", "j"), ("press", "a"),
+            ("run", [GALLEY, "-C", str(self.work), "call", "Write", staged], self.environment),
+            ("click", "#decision-buttons button:has-text('Leave out')"),
+            ("until", "document.readyState === 'complete' && pieces.length === 4"),
+            ("note", "after", self.CHOICES), may_complain=True)["notes"]
+        self.assertEqual([choice for _, choice in notes["after"]], ["", "yes", "", ""])
 
     def test_a_reviewer_can_go_to_a_finding_and_decide_on_it(self):
         self.serve('[[validator]]\nbuiltin = "json"\nseverity = "warning"\n', more=[("a.json", "{}\n"), ("z.json", "{\n")])

@@ -4,7 +4,7 @@
 const choices = new Map();  // of a piece: "yes" or "no"
 const remarks = new Map();  // of a piece: text
 const lineRemarks = new Map();  // of a line, by its name: text
-const pieces = [];          // {piece, name, key, node, head}
+const pieces = [];          // {piece, name, about, key, show}
 
 const message = make("input");  // of the commit
 
@@ -36,13 +36,7 @@ function findChoices() {
 
 function piecesOf(file) {
   const found = [];
-  const seen = new Map();
-  // Equal changes of one file differ by their order.
-  const add = (piece, name, ...about) => {
-    const text = JSON.stringify([file.path, ...about]);
-    seen.set(text, (seen.get(text) || 0) + 1);
-    found.push({piece, name, key: JSON.stringify([text, seen.get(text)])});
-  };
+  const add = (piece, name, ...about) => found.push({piece, name, about: JSON.stringify([file.path, ...about])});
   const lines = file.parts.flatMap((part) => part.lines || []);
   if (file.piece !== undefined) add(file.piece, file.path, "file", file.status, lines);
   if (file.mode_piece !== undefined) add(file.mode_piece, `${file.path}, mode`, "mode");
@@ -51,6 +45,16 @@ function piecesOf(file) {
     add(part.piece, `${file.path}:${part.new}`, "part", part.lines.filter((line) => line[0] !== " "));
   }
   return found;
+}
+
+// Equal changes of one file differ by their number. It is given with their count: without one of
+// them, the others would have other numbers.
+function giveKeys(rows) {
+  const counts = new Map();
+  const numbers = new Map();
+  const count = (map, about) => map.set(about, (map.get(about) || 0) + 1).get(about);
+  for (const {about} of rows) count(counts, about);
+  for (const row of rows) row.key = JSON.stringify([row.about, count(numbers, row.about), counts.get(row.about)]);
 }
 
 async function ask(target, body) {
@@ -197,7 +201,12 @@ async function openEditor(piece, name, host) {
 
 async function leaveOut() {
   const rejected = pieces.filter(({piece}) => choices.get(piece) === "no").map(({piece}) => piece);
-  if (await ask("/keep", {left_out: rejected})) location.reload();
+  if (!await ask("/keep", {left_out: rejected})) return;
+  const kept = pieces.filter(({piece}) => choices.get(piece) !== "no");
+  giveKeys(kept);
+  pieces.splice(0, pieces.length, ...kept);
+  keepChoices();
+  location.reload();
 }
 
 async function commitShown() {
@@ -260,6 +269,7 @@ function decideOnCurrent(choice) {
 // Before the files are built, so that their buttons find their pieces.
 function prepareDecisions() {
   for (const file of data.files) pieces.push(...piecesOf(file));
+  giveKeys(pieces);
   findChoices();
   keys.splice(keys.length - 1, 0,
               ["a", "accept the change", () => decideOnCurrent("yes")],
