@@ -374,9 +374,12 @@ void McpHttpDoor::begin_events(Stream& stream) const {
 
 /// Called by the threads of the servers.
 void McpHttpDoor::deliver(Client& client, const McpServer::Outgoing& message) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto found = streams_.find(message.stream == 0 ? client.notices : message.stream);
-  if (found == streams_.end()) return;  // the client has left
+  if (found == streams_.end()) {
+    lock.unlock();
+    return client.server->lose(message.stream);
+  }
   Stream& stream = found->second;
   stream.used = clock_.steady();
   const bool is_only = message.is_last && !stream.is_started && !message.line.empty();
@@ -407,11 +410,11 @@ void McpHttpDoor::keep_streams_awake() {
   }
 }
 
-/// A stateless client cancels a request by closing its connection. A request of a session goes on:
-/// its client may only have lost the connection.
+/// A stateless client cancels a request by closing its connection. A request of a session goes on,
+/// but cannot ask any more: its client may only have lost the connection.
 void McpHttpDoor::peer_left(const std::shared_ptr<LocalConnection>& connection) {
   uint64_t number = 0;
-  ClientPtr shared;  // a session may end on another thread meanwhile
+  ClientPtr client;  // null for a session that ends on another thread meanwhile
   {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const auto& each) {
@@ -419,10 +422,16 @@ void McpHttpDoor::peer_left(const std::shared_ptr<LocalConnection>& connection) 
     });
     if (found == streams_.end()) return;
     number = found->first;
-    if (found->second.client->is_shared) shared = shared_.at(found->second.client->path);
+    for (const auto* clients : {&sessions_, &shared_}) {
+      for (const auto& [name, each] : *clients) {
+        if (each.get() == found->second.client) client = each;
+      }
+    }
     streams_.erase(found);
   }
-  if (shared) shared->server->leave(number);
+  if (!client) return;
+  if (client->is_shared) return client->server->leave(number);
+  client->server->lose(number);
 }
 
 // --- clients ------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ json McpServer::Request::wait_for_answer(std::string_view method, const ordered_
   if (!client_can(capability_for(method))) return nullptr;
   std::unique_lock lock(server_->mutex_);
   const RpcId id = "galley-" + std::to_string(++server_->last_question_);
-  server_->questions_.emplace(id, Question{});
+  server_->questions_.emplace(id, Question{task_->origin.stream});
   lock.unlock();
   server_->send({request_line(id, method, params), task_->origin.stream});
   lock.lock();

@@ -263,6 +263,14 @@ void McpServer::leave(uint64_t client) {
   wake_.notify_all();
 }
 
+void McpServer::lose(uint64_t stream) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, question] : questions_) {
+    if (question.stream == stream) question.is_answered = true;
+  }
+  wake_.notify_all();
+}
+
 void McpServer::take_response(RpcMessage message) {
   const std::lock_guard lock(mutex_);
   const auto found = questions_.find(message.id);

@@ -45,8 +45,9 @@ namespace galley {
 ///            and the state that it keeps for a client is bounded. Requests of one lane
 ///            (McpFeatures::arrive) are handled in order, one at a time.
 /// Ownership: borrows features and clock; owns its threads.
-/// Threads:   serve(), take() and leave() are called from one thread, and finish() from any, after
-///            them; `send` is called from several, one at a time.
+/// Threads:   serve(), take() and leave() are called from one thread, lose() from any, also by
+///            `send`, and finish() from any, after them; `send` is called from several, one at a
+///            time.
 class McpServer {
  public:
   /// Where a message came from. Both are numbers of the caller, and 0 on a pipe.
@@ -99,6 +100,8 @@ class McpServer {
   void take(RpcMessage message, Origin origin);
   /// Cancels all requests and subscriptions of a client that has left.
   void leave(uint64_t client);
+  /// The connection of a stream is gone: open questions on it get no answer. Their requests go on.
+  void lose(uint64_t stream);
   /// The client has disconnected, so open questions get no answer. Stops the remaining requests,
   /// and returns when all have ended.
   void finish();
@@ -130,8 +133,9 @@ class McpServer {
     std::set<std::string> uris;
   };
   struct Question {
+    uint64_t stream = 0;
     bool is_answered = false;
-    nlohmann::json answer;
+    nlohmann::json answer = nullptr;
   };
   using Task = std::shared_ptr<Running>;
   /// The two threads of serve(): one reads, and handles what it has read; the other one watches.

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -113,17 +114,17 @@ class McpHttpDoorFacts : public ::testing::Test {
     return std::make_unique<Exchange>(path_, message, headers, method);
   }
   /// The answer to a request for a new session.
-  std::string hello() const {
+  std::string hello(const json& capabilities = json::object()) const {
     return ask({{"jsonrpc", "2.0"},
                 {"id", 1},
                 {"method", "initialize"},
-                {"params", {{"protocolVersion", "2025-11-25"}, {"capabilities", json::object()}}}},
+                {"params", {{"protocolVersion", "2025-11-25"}, {"capabilities", capabilities}}}},
                "")
         .read();
   }
   /// The header of a new session.
-  std::string session() const {
-    const std::string said = hello();
+  std::string session(const json& capabilities = json::object()) const {
+    const std::string said = hello(capabilities);
     const size_t at = said.find("Mcp-Session-Id: ");
     return said.substr(at, said.find("\r\n", at) + 2 - at);
   }
@@ -194,6 +195,35 @@ TEST_F(McpHttpDoorFacts, ACancelledRequestOfASessionEndsItsConnection) {
       header);
   EXPECT_TRUE(cancel.read().starts_with("HTTP/1.1 202"));
   EXPECT_EQ(slow.read().find("\"id\":7"), std::string::npos);
+}
+
+TEST_F(McpHttpDoorFacts, AQuestionToAClientThatHasLeftGetsNoAnswer) {
+  constexpr std::chrono::seconds kPatience{30};
+  const std::string header = session({{"elicitation", json::object()}});
+  for (const bool leaves_before : {true, false}) {
+    Door begun;
+    Door door;
+    std::promise<json> answered;
+    work = [&](McpRequest& request) -> McpAnswer {
+      begun.open();
+      door.pass();
+      answered.set_value(*request.ask("who", "elicitation/create", {{"message", "who?"}}));
+      return ordered_json::object();
+    };
+    auto asked = ask_at("POST", call(7), header);
+    begun.pass();
+    if (leaves_before) asked.reset();
+    // The door knows that the client has left when it answers a later one.
+    EXPECT_TRUE(hello().starts_with("HTTP/1.1 200"));
+    door.open();
+    if (asked) {
+      EXPECT_NE(asked->read("who?").find("elicitation/create"), std::string::npos);
+    }
+    asked.reset();
+    auto answer = answered.get_future();
+    ASSERT_EQ(answer.wait_for(kPatience), std::future_status::ready) << leaves_before;
+    EXPECT_EQ(answer.get(), nullptr);
+  }
 }
 
 TEST_F(McpHttpDoorFacts, TheFeaturesOfAnOpenRequestOutliveItsSession) {
