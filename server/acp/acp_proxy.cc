@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/mcp/rpc_message.h"
 
@@ -115,6 +116,15 @@ Result<json> read_object(MessageLines::Line& line) {
   }
   if (!message || message->is_object()) return message;
   return fail(ErrorKind::kInvalid, "json.syntax", "a message is one JSON object on one line");
+}
+
+/// Refuses a message whose method a reader without case finds elsewhere.
+Result<json> with_one_method(json message) {
+  for (const auto& [key, value] : message.items()) {
+    if (key == "method" || to_lower(key) != "method") continue;
+    return fail(ErrorKind::kInvalid, "json.syntax", "the key of a method is \"method\"");
+  }
+  return message;
 }
 
 json member(const json& object, const char* key) {
@@ -314,10 +324,11 @@ void AcpProxy::take_from_agent(std::string_view bytes) {
 
 void AcpProxy::agent_line(MessageLines::Line line) {
   if (is_blank(line)) return;
-  const auto message = read_object(line);
+  auto message = read_object(line);
+  if (message) message = with_one_method(*std::move(message));
   if (!message) return lose_agent_line(line, message.error());
   const bool has_id = message->contains("id");
-  if (!message->contains("method")) return agent_answer(*message, line.text);
+  if (!message->contains("method")) return agent_answer(*std::move(message), line.text);
   if (has_id) return agent_request(*message, line.text);
   const std::string method = text_of(*message, "method");
   if (acts_outside(method)) return;
@@ -355,12 +366,10 @@ void AcpProxy::agent_request(const json& message, const std::string& line) {
                  "the sandbox where you are");
 }
 
-void AcpProxy::agent_answer(const json& message, const std::string& line) {
+/// An answer to a request that the editor did not send, or that was answered, is dropped.
+void AcpProxy::agent_answer(json message, const std::string& line) {
   const auto pending = pending_.find(member(message, "id").dump());
-  if (pending == pending_.end()) {
-    to_editor_ += line + "\n";
-    return;
-  }
+  if (pending == pending_.end()) return;
   const Pending request = pending->second;
   pending_.erase(pending);
   const bool is_cancelled = text_of(member(message, "result"), "stopReason") == "cancelled";

@@ -109,7 +109,7 @@ class AcpProxy {
   void agent_line(MessageLines::Line line);
   void lose_agent_line(const MessageLines::Line& line, const Error& why);
   void agent_request(const nlohmann::json& message, const std::string& line);
-  void agent_answer(const nlohmann::json& message, const std::string& line);
+  void agent_answer(nlohmann::json message, const std::string& line);
   std::string initialize(nlohmann::json message);
   std::string prompt(nlohmann::json message, bool is_alone);
   bool opens_elsewhere(const nlohmann::json& message);

@@ -87,10 +87,10 @@ AcpVerdict verdict_on(size_t parts) {
 
 struct AcpProxyTest : ::testing::Test {
   /// Sends a prompt and the agent's answer.
-  void take_turn(const std::string& id = "1") {
+  void take_turn(const std::string& id = "1", const std::string& session = "s") {
     proxy.take_from_editor(R"({"jsonrpc":"2.0","id":)" + id +
-                           R"(,"method":"session/prompt","params":{"sessionId":"s","prompt":)"
-                           R"([{"type":"text","text":"do it"}]}})"
+                           R"(,"method":"session/prompt","params":{"sessionId":")" + session +
+                           R"(","prompt":[{"type":"text","text":"do it"}]}})"
                            "\n");
     prompts = messages(proxy.for_agent());
     proxy.take_from_agent(R"({"jsonrpc":"2.0","id":)" + id +
@@ -175,6 +175,21 @@ TEST_F(AcpProxyTest, TurnsOfSeveralSessionsAreDecidedOneAfterTheOther) {
   answer(second, "commit");
   EXPECT_EQ(world.decisions.size(), 1U);
   EXPECT_FALSE(proxy.is_in_turn());
+}
+
+TEST_F(AcpProxyTest, AnAnswerToNothingIsDropped) {
+  proxy.take_from_agent(R"({"jsonrpc":"2.0","id":9,"result":{}})"
+                        "\n");
+  EXPECT_EQ(proxy.for_editor(), "");
+}
+
+TEST_F(AcpProxyTest, AMethodHasOneSpelling) {
+  proxy.take_from_agent(R"({"jsonrpc":"2.0","id":9,"Method":"terminal/create","params":{}})"
+                        "\n"
+                        R"({"jsonrpc":"2.0","method":"x/y","METHOD":"fs/write_text_file"})"
+                        "\n");
+  EXPECT_EQ(proxy.for_editor(), "");
+  EXPECT_EQ(messages(proxy.for_agent()).size(), 2U) << "both are answered with an error";
 }
 
 TEST_F(AcpProxyTest, AnUnknownAnswerCommitsNothing) {
