@@ -18,6 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kSecretDigits = 16;
 constexpr int kProtocolVersion = 1;
+constexpr const char* kTerminalLogin = "terminal-auth";
 constexpr int kNotFoundCode = -32002;  // "resource not found" of the protocol
 
 /// Replaces half surrogate pairs, which UTF-8 cannot encode, by U+FFFD. A program writes them if it
@@ -150,6 +151,25 @@ bool is_short(const json& id) {
   return id.is_number() || (id.is_string() && id.get_ref<const std::string&>().size() < kMostBytes);
 }
 
+/// Takes `inner` out of the member `key`, which need not be there.
+void erase_in(json& object, const char* key, const char* inner) {
+  const auto found = object.find(key);
+  if (found != object.end() && found->is_object()) found->erase(inner);
+}
+
+/// Takes out the ways to log in for which the editor would run a command outside of the sandbox.
+void erase_terminal_logins(json& answer) {
+  const auto result = answer.find("result");
+  if (result == answer.end() || !result->is_object()) return;
+  const auto methods = result->find("authMethods");
+  if (methods == result->end() || !methods->is_array()) return;
+  const auto is_terminal = [](const json& one) {
+    return text_of(one, "type") == "terminal" ||
+           !member(member(one, "_meta"), kTerminalLogin).is_null();
+  };
+  methods->erase(std::remove_if(methods->begin(), methods->end(), is_terminal), methods->end());
+}
+
 std::string error_text(const json& id, int code, const std::string& message) {
   return json_text(ordered_json{
              {"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", message}}}}) +
@@ -273,7 +293,8 @@ void AcpProxy::editor_request(const json& message, const std::string& line) {
   }
 }
 
-/// The agent is offered files through the proxy and no terminals: its own shell is in the sandbox.
+/// The agent is offered files through the proxy and no terminals, also not for its login: its own
+/// shell is in the sandbox.
 std::string AcpProxy::initialize(json message) {
   json& params = message["params"];
   if (!params.is_object()) params = json::object();
@@ -286,6 +307,8 @@ std::string AcpProxy::initialize(json message) {
   editor_reads_ = member(member(can, "fs"), "readTextFile") == json(true);
   can["fs"] = {{"readTextFile", true}, {"writeTextFile", true}};
   can["terminal"] = false;
+  erase_in(can, "auth", "terminal");
+  erase_in(can, "_meta", kTerminalLogin);
   return json_text(message) + "\n";
 }
 
@@ -372,6 +395,11 @@ void AcpProxy::agent_answer(json message, const std::string& line) {
   if (pending == pending_.end()) return;
   const Pending request = pending->second;
   pending_.erase(pending);
+  if (request.method == "initialize") {
+    erase_terminal_logins(message);
+    to_editor_ += json_text(message) + "\n";
+    return;
+  }
   const bool is_cancelled = text_of(member(message, "result"), "stopReason") == "cancelled";
   if (request.method != "session/prompt" || is_cancelled || message.contains("error")) {
     to_editor_ += line + "\n";

@@ -45,8 +45,9 @@ enum class AcpCommitTime : uint8_t {
 ///     editor <-- take_from_agent()  <-- agent       fs/… and terminal/… are answered here
 ///                                                   the answer to a prompt waits for the decision
 ///
-/// All other messages pass unchanged, byte for byte. The proxy's requests go to the editor only.
-/// Their ids, and those of its tool calls, are random, so the agent cannot name one.
+/// The answer to initialize loses the ways to log in that would run a command outside of the
+/// sandbox. All other messages pass unchanged, byte for byte. The proxy's requests go to the editor
+/// only. Their ids, and those of its tool calls, are random, so the agent cannot name one.
 ///
 /// Invariant: a request of the agent never has an effect outside of the run. A file that the agent
 ///            writes is written in the run. The proxy keeps a bounded amount for both sides.

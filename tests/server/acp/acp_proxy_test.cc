@@ -177,6 +177,24 @@ TEST_F(AcpProxyTest, TurnsOfSeveralSessionsAreDecidedOneAfterTheOther) {
   EXPECT_FALSE(proxy.is_in_turn());
 }
 
+TEST_F(AcpProxyTest, ALoginRunsNoCommandOutsideOfTheSandbox) {
+  proxy.take_from_editor(
+      R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,)"
+      R"("clientCapabilities":{"terminal":true,"auth":{"terminal":true,"x":1},)"
+      R"("_meta":{"terminal-auth":true,"y":2}}}})"
+      "\n");
+  const json can = messages(proxy.for_agent()).at(0)["params"]["clientCapabilities"];
+  EXPECT_EQ(can["auth"], (json{{"x", 1}}));
+  EXPECT_EQ(can["_meta"], (json{{"y", 2}}));
+  proxy.take_from_agent(
+      R"({"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"authMethods":[)"
+      R"({"id":"key","name":"Key"},{"id":"a","name":"A","type":"terminal","args":["--login"]},)"
+      R"({"id":"b","name":"B","_meta":{"terminal-auth":{"command":"sh"}}}]}})"
+      "\n");
+  EXPECT_EQ(messages(proxy.for_editor()).at(0)["result"]["authMethods"],
+            (json{{{"id", "key"}, {"name", "Key"}}}));
+}
+
 TEST_F(AcpProxyTest, AnAnswerToNothingIsDropped) {
   proxy.take_from_agent(R"({"jsonrpc":"2.0","id":9,"result":{}})"
                         "\n");
