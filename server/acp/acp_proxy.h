@@ -84,6 +84,7 @@ class AcpProxy {
   struct Ended {
     std::string session;
     std::string line;
+    bool is_cancelled = false;  ///< after the agent's answer: nothing is decided
   };
   /// The decision of the person about the front of `ended_`.
   struct Deciding {

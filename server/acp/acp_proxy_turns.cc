@@ -27,6 +27,7 @@ constexpr int kMaxLooks = 3;
 /// The changes that are shown at once.
 constexpr size_t kMaxShown = 50;
 constexpr size_t kMaxSaidBytes = 8'000;
+constexpr const char* kStagedOnly = "Your changes are staged, but not committed.";
 
 std::string bounded(std::string text, size_t most) {
   if (text.size() <= most) return text;
@@ -145,7 +146,10 @@ void AcpProxy::decide_next() {
   while (!ended_.empty() && !deciding_) {
     show(ended_.front().session);
     wants_look_.reset();
-    if (when_ == AcpCommitTime::kSession) {
+    if (ended_.front().is_cancelled) {
+      tell_agent(ended_.front().session, kStagedOnly);
+      finish_turn();
+    } else if (when_ == AcpCommitTime::kSession) {
       finish_turn();
     } else {
       deciding_ = std::make_unique<Deciding>();
@@ -240,7 +244,7 @@ void AcpProxy::take_decision(Question::Kind kind, const std::string& option) {
                             ? is_one_of({"accept", "accept_file", "reject", "reject_file"})
                             : is_one_of({"saved"});
   if (!is_known) {
-    tell_agent(session, "Your changes are staged, but not committed.");
+    tell_agent(session, kStagedOnly);
     return finish_turn();
   }
   if (kind == Question::Kind::kConflict) {
@@ -357,8 +361,15 @@ void AcpProxy::finish_turn() {
   decide_next();
 }
 
-/// A person who cancels while a question is open has answered it.
+/// A person who cancels while a question is open has answered it. A turn that waits for its
+/// decision gets none.
 void AcpProxy::cancel(const std::string& session) {
+  for (Ended& turn : ended_) {
+    if (turn.session != session || std::exchange(turn.is_cancelled, true)) continue;
+    json answer = json::parse(turn.line);
+    if (answer["result"].is_object()) answer["result"]["stopReason"] = "cancelled";
+    turn.line = json_text(answer) + "\n";
+  }
   if (!deciding_ || ended_.empty() || ended_.front().session != session) return;
   for (auto at = questions_.begin(); at != questions_.end();) {
     at = at->second.kind == Question::Kind::kRead ? std::next(at) : questions_.erase(at);

@@ -177,6 +177,29 @@ TEST_F(AcpProxyTest, TurnsOfSeveralSessionsAreDecidedOneAfterTheOther) {
   EXPECT_FALSE(proxy.is_in_turn());
 }
 
+TEST_F(AcpProxyTest, ACancelledTurnIsNotDecided) {
+  world.verdict = verdict_on(1);
+  take_turn("1");
+  take_turn("2", "other");
+  const json first = question();
+  const auto cancel = [&](const std::string& session) {
+    proxy.take_from_editor(R"({"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":")" +
+                           session + "\"}}\n");
+  };
+  cancel("other");
+  EXPECT_EQ(proxy.for_editor(), "") << "the question about the first turn stays open";
+  cancel("s");
+  EXPECT_EQ(question(), json()) << said;
+  EXPECT_FALSE(proxy.is_in_turn());
+  const auto answers = messages(said);
+  ASSERT_EQ(answers.size(), 2U);
+  for (const json& each : answers) EXPECT_EQ(each["result"]["stopReason"], "cancelled");
+  EXPECT_TRUE(world.decisions.empty());
+  take_turn("3", "other");
+  EXPECT_THAT(prompts.back()["params"]["prompt"][0]["text"].get<std::string>(),
+              HasSubstr("staged, but not committed"));
+}
+
 TEST_F(AcpProxyTest, ALoginRunsNoCommandOutsideOfTheSandbox) {
   proxy.take_from_editor(
       R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,)"
