@@ -111,7 +111,8 @@ class McpFeatures {
   /// Stands for the list of tools in place of a URI.
   static constexpr std::string_view kListOfTools = "tools/list";
   /// A function to call after a change of the resource with that URI, of the list of resources (an
-  /// empty URI), or of the list of tools (kListOfTools).
+  /// empty URI), or of the list of tools (kListOfTools). A URI that ends with a slash stands for
+  /// all resources below it.
   using Changed = std::function<void(std::string_view uri)>;
   virtual void on_change(Changed changed) = 0;
 };

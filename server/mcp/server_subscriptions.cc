@@ -18,6 +18,18 @@ ordered_json params_for(std::string_view uri) {
   return params;
 }
 
+/// The subscriptions that a change concerns.
+std::vector<std::string> concerned(const std::set<std::string>& uris, std::string_view changed) {
+  std::vector<std::string> found;
+  if (is_list(changed)) return found;
+  for (auto at = uris.lower_bound(std::string(changed)); at != uris.end(); ++at) {
+    const bool is_below = changed.ends_with('/') && at->starts_with(changed);
+    if (*at != changed && !is_below) break;
+    found.push_back(*at);
+  }
+  return found;
+}
+
 const char* notification_for(std::string_view uri) {
   if (uri == McpFeatures::kListOfTools) return "notifications/tools/list_changed";
   return uri.empty() ? "notifications/resources/list_changed" : "notifications/resources/updated";
@@ -96,19 +108,22 @@ bool McpServer::add_listener(const Key& key, Listener listener) {
 /// The features call it from the thread of a request.
 void McpServer::changed(std::string_view uri) {
   std::vector<Outgoing> messages;
+  const auto add = [&](std::string_view about, const Key* listener, uint64_t stream) {
+    ordered_json params = params_for(about);
+    if (listener != nullptr) params["_meta"][kSubscriptionKey] = to_json(listener->second);
+    messages.push_back({notification_line(notification_for(about), params), stream});
+  };
   {
     const std::lock_guard lock(mutex_);
-    if (is_initialized_ && (is_list(uri) || subscribed_.count(std::string(uri)) != 0)) {
-      messages.push_back({notification_line(notification_for(uri), params_for(uri))});
-    }
+    if (is_initialized_ && is_list(uri)) add(uri, nullptr, 0);
+    for (const std::string& each : concerned(subscribed_, uri)) add(each, nullptr, 0);
     for (const auto& [key, listener] : listeners_) {
-      const bool is_wanted = uri == McpFeatures::kListOfTools ? listener.wants_tools
-                             : uri.empty()                    ? listener.wants_resources
-                                           : listener.uris.count(std::string(uri)) != 0;
-      if (!is_wanted) continue;
-      ordered_json params = params_for(uri);
-      params["_meta"][kSubscriptionKey] = to_json(key.second);
-      messages.push_back({notification_line(notification_for(uri), params), listener.stream});
+      const bool wants_list =
+          uri == McpFeatures::kListOfTools ? listener.wants_tools : listener.wants_resources;
+      if (is_list(uri) && wants_list) add(uri, &key, listener.stream);
+      for (const std::string& each : concerned(listener.uris, uri)) {
+        add(each, &key, listener.stream);
+      }
     }
   }
   for (const Outgoing& message : messages) send(message);

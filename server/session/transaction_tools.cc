@@ -189,6 +189,12 @@ bool TransactionTools::needs_tx(std::string_view name) {
   return has(name) && std::find(kOthers.begin(), kOthers.end(), name) == kOthers.end();
 }
 
+bool TransactionTools::changes_staged(std::string_view name) {
+  return needs_tx(name) && std::any_of(verbs().begin(), verbs().end(), [&](const Verb& verb) {
+           return verb.name == name && !verb.is_read_only;
+         });
+}
+
 ordered_json TransactionTools::call(const std::string& name, const json& arguments,
                                     McpRequest& request) {
   const auto verb = std::find_if(verbs().begin(), verbs().end(),

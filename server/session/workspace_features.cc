@@ -164,6 +164,7 @@ void WorkspaceFeatures::notify_resource_changed(const std::string& tx) {
   if (!changed_) return;
   changed_("galley://tx/" + tx + "/diff");
   changed_("galley://tx/" + tx + "/status");
+  changed_("galley://tx/" + tx + "/files/");
 }
 
 void WorkspaceFeatures::notify_list_changed(std::string_view which) {
@@ -271,8 +272,10 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
                               "", 0});
   } else if (TransactionTools::has(name)) {
     ordered_json result = transaction_tools_.call(name, arguments, request);
-    const std::string changed = text_member(result["structuredContent"], "tx");
-    if (!changed.empty()) notify_resource_changed(changed);
+    const std::string& changed = tx.empty() ? own : tx;
+    if (TransactionTools::changes_staged(name) && !changed.empty()) {
+      notify_resource_changed(changed);
+    }
     answered = std::move(result);
   } else if (const auto info = workspace_->tool(own_name(name)); info && is_shown(*info)) {
     answered = call_own(*info, arguments, request);

@@ -215,6 +215,24 @@ class Stateless(McpCase):
             self.assertIn(each["params"].get("uri", uri), (uri,))
 
 
+    def test_a_subscription_of_a_file_hears_of_each_change(self):
+        client = self.connect()
+        tx = client.call("galley_begin")["structuredContent"]["tx"]
+        uri = f"galley://tx/{tx}/files/a%20b.txt"
+        client.ask("resources/subscribe", {"uri": uri})
+
+        def told(name, **arguments):
+            client.notifications.clear()
+            client.call(name, **arguments)
+            return [each["params"].get("uri") for each in client.notifications if each["method"].endswith("/updated")]
+
+        self.assertEqual(told("Write", file="a b.txt", content="1\n"), [uri])
+        self.assertEqual(told("galley_status"), [])
+        self.assertEqual(told("galley_rebase"), [uri])
+        self.assertEqual(told("galley_rollback", paths=["a b.txt"]), [uri])
+        self.assertEqual(told("galley_rollback"), [uri])
+
+
 class Editing(McpCase):
     def test_an_edit_reaches_the_disk_at_the_commit_and_can_be_undone(self):
         client = self.connect()

@@ -204,6 +204,21 @@ TEST_F(McpServerFacts, AChangeIsReportedOnlyToSubscribers) {
   EXPECT_EQ(told, 1U);
 }
 
+TEST_F(McpServerFacts, AChangeBelowAUriIsReportedToSubscribersBelowIt) {
+  shake_hands();
+  for (const char* uri : {"a/x", "a/y", "ab", "b/x"}) {
+    take(request(uri, "resources/subscribe", {{"uri", uri}}));
+    answer_to(uri);
+  }
+  features.change("a/");
+  features.change("b/");
+  std::vector<std::string> told;
+  for (const json& message : said) {
+    if (message.contains("method")) told.push_back(message["params"]["uri"]);
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"a/x", "a/y", "b/x"}));
+}
+
 TEST_F(McpServerFacts, AChangedListOfToolsIsReportedToSubscribers) {
   take(stateless(request("no", "subscriptions/listen",
                          {{"notifications", {{"resourcesListChanged", true}}}})));
