@@ -31,7 +31,7 @@ class McpRequest {
   virtual void progress(double done, std::optional<double> total, std::string_view message) = 0;
   /// Sends a log line to the client: `debug`, `info`, `notice`, `warning`, `error`.
   virtual void log(std::string_view level, const nlohmann::ordered_json& data) = 0;
-  /// Whether the client declared the capability: `elicitation`, `sampling`, `roots`.
+  /// Whether the client declared the capability: `elicitation` with forms, `sampling`, `roots`.
   [[nodiscard]] virtual bool client_can(std::string_view capability) const = 0;
 
   /// Asks the client for something (`elicitation/create`, `sampling/createMessage`, `roots/list`).

@@ -65,7 +65,11 @@ void McpServer::Request::log(std::string_view level, const ordered_json& data) {
 }
 
 bool McpServer::Request::client_can(std::string_view capability) const {
-  return task_->era.capabilities.contains(capability);
+  const json& all = task_->era.capabilities;
+  const auto found = all.find(capability);
+  if (found == all.end() || capability != "elicitation") return found != all.end();
+  // Without a mode it can show forms. Otherwise it names its modes.
+  return !found->is_object() || found->empty() || found->contains("form");
 }
 
 std::optional<json> McpServer::Request::ask(std::string_view key, std::string_view method,

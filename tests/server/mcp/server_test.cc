@@ -118,6 +118,22 @@ TEST_F(McpServerFacts, AQuestionInTheHandshakeEraWaitsForItsAnswer) {
   take({{"jsonrpc", "2.0"}, {"id", question["id"]}, {"result", {{"action", "decline"}}}});
 }
 
+TEST_F(McpServerFacts, OnlyAClientThatShowsFormsIsAsked) {
+  bool can = false;
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    can = asked.client_can("elicitation");
+    return ordered_json::object();
+  };
+  const std::vector<std::pair<json, bool>> all = {{json::object(), true},
+                                                  {{{"form", json::object()}}, true},
+                                                  {{{"url", json::object()}}, false}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    take(stateless(call(i), {{"elicitation", all[i].first}}));
+    answer_to(i);
+    EXPECT_EQ(can, all[i].second) << all[i].first;
+  }
+}
+
 TEST_F(McpServerFacts, AnUnansweredQuestionEndsWithTheInput) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     const auto answer = asked.ask("who", "elicitation/create", {{"message", "who?"}});
