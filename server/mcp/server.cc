@@ -40,6 +40,15 @@ bool is_log_level(const std::string& word) {
   return is_one_of(kLevels, word);
 }
 
+/// The version for a client that asks for this one: the same, or else the next earlier one.
+/// 2025-03-26 is not offered, because its servers must also read batches.
+std::string agreed_version(const std::string& asked) {
+  std::vector<std::string> offered = handshake_versions();
+  std::erase(offered, "2025-03-26");
+  const auto later = std::upper_bound(offered.begin(), offered.end(), asked);
+  return later == offered.begin() ? offered.back() : *std::prev(later);
+}
+
 RpcError no_method(const std::string& method) {
   return {rpc::kMethodNotFound, "there is no method '" + method + "' here"};
 }
@@ -199,10 +208,8 @@ McpAnswer McpServer::initialize(const json& params) {
     is_initialized_ = true;
     if (capabilities != nullptr && capabilities->is_object()) client_capabilities_ = *capabilities;
   }
-  const auto& asked = version->get_ref<const std::string&>();
   ordered_json out;
-  out["protocolVersion"] =
-      is_one_of(handshake_versions(), asked) ? asked : handshake_versions().back();
+  out["protocolVersion"] = agreed_version(version->get_ref<const std::string&>());
   out["capabilities"] = McpServer::capabilities(false);
   out["serverInfo"] = server_info();
   const std::string instructions = features_->identity().instructions;

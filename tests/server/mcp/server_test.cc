@@ -134,6 +134,17 @@ TEST_F(McpServerFacts, OnlyAClientThatShowsFormsIsAsked) {
   }
 }
 
+TEST_F(McpServerFacts, AVersionWithBatchesIsNotOffered) {
+  const auto agreed = [&](const std::string& asked) {
+    take(request(asked, "initialize", {{"protocolVersion", asked}}));
+    return answer_to(asked)["result"]["protocolVersion"];
+  };
+  EXPECT_EQ(agreed("2025-06-18"), "2025-06-18");
+  EXPECT_EQ(agreed("2025-03-26"), "2024-11-05");
+  EXPECT_EQ(agreed("2024-10-07"), "2025-11-25");
+  EXPECT_EQ(agreed("2030-01-01"), "2025-11-25");
+}
+
 TEST_F(McpServerFacts, AnUnansweredQuestionEndsWithTheInput) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     const auto answer = asked.ask("who", "elicitation/create", {{"message", "who?"}});
