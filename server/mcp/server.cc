@@ -74,7 +74,7 @@ void McpServer::take(RpcMessage message, Origin origin) {
 McpServer::Task McpServer::accept(std::string_view line) {
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
-    refuse(broken->id, broken->error, {});
+    if (broken->is_answerable) refuse(broken->id, broken->error, {});
     return nullptr;
   }
   return accept(std::move(std::get<RpcMessage>(read)), {});

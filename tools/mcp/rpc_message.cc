@@ -42,6 +42,37 @@ std::variant<RpcMessage, BrokenMessage> read_response(json document, RpcId id) {
   return message;
 }
 
+/// A message of which only an object is known.
+std::variant<RpcMessage, BrokenMessage> read_object(json document) {
+  const auto said = document.find("id");
+  std::optional<RpcId> id = said == document.end() ? std::nullopt : rpc_id(*said);
+  if (document.value("jsonrpc", json()) != "2.0") {
+    return broken(std::move(id), "a message says \"jsonrpc\": \"2.0\"");
+  }
+  if (document.contains("id") && !id) {
+    return broken({}, "an id is a string or an integer, never null");
+  }
+  const auto method = document.find("method");
+  if (method == document.end()) {
+    if (id && (document.contains("result") != document.contains("error"))) {
+      return read_response(std::move(document), *std::move(id));
+    }
+    return broken(std::move(id), "a request names its method");
+  }
+  if (!method->is_string()) return broken(std::move(id), "a method is a string");
+  RpcMessage message;
+  message.kind = id ? RpcMessage::Kind::kRequest : RpcMessage::Kind::kNotification;
+  if (id) message.id = *id;
+  message.method = method->get<std::string>();
+  if (const auto params = document.find("params"); params != document.end()) {
+    if (!params->is_object()) {
+      return BrokenMessage{std::move(id), {rpc::kInvalidParams, "'params' is an object"}};
+    }
+    message.params = std::move(*params);
+  }
+  return message;
+}
+
 }  // namespace
 
 std::optional<RpcId> rpc_id(const json& value) {
@@ -80,33 +111,13 @@ std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
   json& document = *parsed;
   if (document.is_array()) return broken({}, "batches are not taken; send one message a line");
   if (!document.is_object()) return broken({}, "a message is one JSON object");
-  const auto said = document.find("id");
-  std::optional<RpcId> id = said == document.end() ? std::nullopt : rpc_id(*said);
-  if (document.value("jsonrpc", json()) != "2.0") {
-    return broken(std::move(id), "a message says \"jsonrpc\": \"2.0\"");
-  }
-  if (document.contains("id") && !id) {
-    return broken({}, "an id is a string or an integer, never null");
-  }
-  const auto method = document.find("method");
-  if (method == document.end()) {
-    if (id && (document.contains("result") != document.contains("error"))) {
-      return read_response(std::move(document), *std::move(id));
-    }
-    return broken(std::move(id), "a request names its method");
-  }
-  if (!method->is_string()) return broken(std::move(id), "a method is a string");
-  RpcMessage message;
-  message.kind = id ? RpcMessage::Kind::kRequest : RpcMessage::Kind::kNotification;
-  if (id) message.id = *id;
-  message.method = method->get<std::string>();
-  if (const auto params = document.find("params"); params != document.end()) {
-    if (!params->is_object()) {
-      return BrokenMessage{std::move(id), {rpc::kInvalidParams, "'params' is an object"}};
-    }
-    message.params = std::move(*params);
-  }
-  return message;
+  const bool has_method = document.contains("method");
+  const bool is_answerable = has_method
+                                 ? document.contains("id") || !document["method"].is_string()
+                                 : !document.contains("result") && !document.contains("error");
+  auto read = read_object(std::move(document));
+  if (auto* unread = std::get_if<BrokenMessage>(&read)) unread->is_answerable = is_answerable;
+  return read;
 }
 
 std::string result_line(const RpcId& id, const ordered_json& result) {

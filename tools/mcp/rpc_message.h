@@ -68,6 +68,7 @@ struct RpcMessage {
 struct BrokenMessage {
   std::optional<RpcId> id;
   RpcError error;
+  bool is_answerable = true;  ///< false: a notification or a response, which get no answer
 };
 
 /// Reads one line from a peer that may be hostile. Its size, depth and encoding are limited as for

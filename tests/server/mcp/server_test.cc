@@ -145,6 +145,18 @@ TEST_F(McpServerFacts, AVersionWithBatchesIsNotOffered) {
   EXPECT_EQ(agreed("2030-01-01"), "2025-11-25");
 }
 
+TEST_F(McpServerFacts, NotificationsAndResponsesGetNoAnswer) {
+  server.take(R"({"jsonrpc":"2.0","method":"notifications/progress","params":[1]})");
+  server.take(R"({"method":"notifications/progress"})");
+  server.take(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}})");
+  server.take(R"({"jsonrpc":"2.0","id":1,"result":1,"error":{}})");
+  server.take(R"({"jsonrpc":"2.0","id":1,"error":"x"})");
+  EXPECT_TRUE(said.empty());
+  server.take(R"({"jsonrpc":"2.0","method":1})");
+  server.take(R"({"jsonrpc":"2.0"})");
+  EXPECT_EQ(said.size(), 2U);
+}
+
 TEST_F(McpServerFacts, AnUnansweredQuestionEndsWithTheInput) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     const auto answer = asked.ask("who", "elicitation/create", {{"message", "who?"}});
