@@ -385,6 +385,7 @@ bool McpServer::begin_here(const Task& task) {
   if (!running_.empty() || is_over_) return false;
   running_.emplace(Key(task->origin.client, task->id), task);
   if (!task->arrival.lane.empty()) busy_lanes_.insert(task->arrival.lane);
+  if (task->method == kCall) ++calls_;
   reading_.is_at_work = true;
   ++reading_.works;
   if (std::exchange(reading_.is_unwatched, false)) watch_.notify_all();

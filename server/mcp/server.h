@@ -77,10 +77,13 @@ class McpServer {
 
   /// The maximum size of a message. During its handling it needs up to twelve times as much memory.
   static constexpr size_t kMaxMessageBytes = size_t{16} << 20U;
-  static constexpr size_t kMaxWorkers = 8;           ///< requests of one client handled in parallel
-  static constexpr size_t kMaxWaiting = 1000;        ///< requests of one client that wait
-  static constexpr size_t kMaxSubscriptions = 1000;  ///< subscriptions of one client
-  static constexpr size_t kPageItems = 250;          ///< of one page of a list
+  /// Requests handled in parallel, of one client or of all stateless clients.
+  static constexpr size_t kMaxWorkers = 10;
+  /// Calls of tools among them. The other requests are short, so that they need not wait for calls.
+  static constexpr size_t kMaxCalls = 8;
+  static constexpr size_t kMaxWaiting = 1000;             ///< requests of one client that wait
+  static constexpr size_t kMaxSubscriptions = 1000;       ///< subscriptions of one client
+  static constexpr size_t kPageItems = 250;               ///< of one page of a list
   static constexpr std::chrono::minutes kAnswerTime{10};  ///< for the client to answer a question
   static constexpr std::chrono::seconds kDrainTime{5};    ///< after the end of the input
   /// While a request takes longer than this, another thread reads on.
@@ -107,6 +110,7 @@ class McpServer {
   void finish();
 
  private:
+  static constexpr std::string_view kCall = "tools/call";
   class Request;
   /// The era of a request: the client's capabilities, and the form of answers.
   struct Era {
@@ -208,6 +212,7 @@ class McpServer {
   std::deque<Task> waiting_;
   std::map<Key, Task> running_;       ///< includes waiting ones
   std::set<std::string> busy_lanes_;  ///< lanes of requests in progress
+  size_t calls_ = 0;                  ///< calls of tools in progress
   Reading reading_;
   std::condition_variable watch_;  ///< of the watching thread
   std::vector<std::thread> workers_;

@@ -94,12 +94,15 @@ void McpServer::work() {
   }
 }
 
-/// The first waiting request whose lane is free; null when there is none.
+/// The first waiting request whose lane is free, and which is not one call too many; null when
+/// there is none.
 McpServer::Task McpServer::next_task() {
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
     Task task = *at;
-    if (busy_lanes_.contains(task->arrival.lane)) continue;
+    const bool is_call = task->method == kCall;
+    if (busy_lanes_.contains(task->arrival.lane) || (is_call && calls_ >= kMaxCalls)) continue;
     waiting_.erase(at);
+    if (is_call) ++calls_;
     if (!task->arrival.lane.empty()) busy_lanes_.insert(task->arrival.lane);
     return task;
   }
@@ -111,6 +114,7 @@ McpServer::Task McpServer::next_task() {
 bool McpServer::leave(const Running& task) {
   running_.erase(Key(task.origin.client, task.id));
   busy_lanes_.erase(task.arrival.lane);
+  if (task.method == kCall) --calls_;
   if (!waiting_.empty() || is_over_) work_.notify_all();
   if (is_over_) wake_.notify_all();
   return !task.is_silent;
@@ -137,7 +141,7 @@ McpAnswer McpServer::run(Running& task) {
 McpAnswer McpServer::answer(Running& task, Request& request) {
   const std::string& method = task.method;
   if (method == "tools/list") return list(task, "tools", features_->tools());
-  if (method == "tools/call") return call_tool(task, request);
+  if (method == kCall) return call_tool(task, request);
   if (method == "resources/list") return list(task, "resources", features_->resources());
   if (method == "resources/templates/list") {
     return list(task, "resourceTemplates", features_->resource_templates());

@@ -72,6 +72,22 @@ TEST_F(McpServerFacts, TooManyRequestsAreAnsweredWithAnError) {
   for (size_t i = 0; i < kAll; ++i) answer_to(i);
 }
 
+// Limit: kMaxCalls of server/mcp/server.h
+TEST_F(McpServerFacts, OtherRequestsDoNotWaitForSlowCalls) {
+  Door door;
+  features.work = [&](McpRequest&) -> McpAnswer {
+    door.pass();
+    return ordered_json::object();
+  };
+  shake_hands();
+  constexpr size_t kAll = McpServer::kMaxCalls + 3;
+  for (size_t i = 0; i < kAll; ++i) take(call(i));
+  take(request("list", "tools/list"));
+  EXPECT_TRUE(answer_to("list").contains("result"));
+  door.open();
+  for (size_t i = 0; i < kAll; ++i) answer_to(i);
+}
+
 // Limit: kMaxSubscriptions of server/mcp/server.h
 TEST_F(McpServerFacts, SubscriptionsAreBounded) {
   shake_hands();
