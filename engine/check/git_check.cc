@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "engine/check/git_changes.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/approvals.h"
@@ -600,7 +601,7 @@ Result<std::optional<GivenApproval>> GitCheck::State::given_approval() const {
   const char* said = std::getenv("GALLEY_APPROVED");
   const std::string ids = said == nullptr ? "" : "," + std::string(said) + ",";
   if (options.who.agent.empty() && ids.find("," + proposal->id().hex() + ",") != ids.npos) {
-    return std::optional(GivenApproval{proposal->id(), "GALLEY_APPROVED", 0});
+    return std::optional(GivenApproval{proposal->id(), {"GALLEY_APPROVED"}, 0});
   }
   if (layout.work_tree.empty()) return std::optional<GivenApproval>();
   GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(layout.work_tree));
@@ -634,7 +635,7 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
       state.need_cache(), state.clock(), state.base->id(), &rules};
   GALLEY_ASSIGN(Verdict verdict,
                 verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
-  if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
+  if (given && !verdict.approved_by.empty()) verdict.approved_by = join(given->by);
   for (const RulesChange& change : state.asked_changes) {
     if (!verdict.is_approved() || state.kind != Kind::kStaged) continue;
     const auto recorded = record_rules_change(*state.user, change);

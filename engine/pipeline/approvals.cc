@@ -29,12 +29,13 @@ std::optional<GivenApproval> parse_approval(const ContentId& proposal, std::stri
     lines.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  constexpr size_t kLines = 4;
-  if (lines.size() != kLines || lines[0] != kApprovalMagic) return {};
+  constexpr size_t kFirstPerson = 3;
+  if (lines.size() <= kFirstPerson || lines[0] != kApprovalMagic) return {};
   const auto given_ns = number_of<int64_t>(lines[1]);
   const auto after = number_of<uint64_t>(lines[2]);
   if (!given_ns || !after) return {};
-  return GivenApproval{proposal, std::string(lines[3]), *given_ns, TxId{*after}};
+  return GivenApproval{
+      proposal, {lines.begin() + kFirstPerson, lines.end()}, *given_ns, TxId{*after}};
 }
 
 /// Whether the history since the approval has a commit of this proposal, or may have had one.
@@ -62,9 +63,17 @@ Result<void> keep_approval(const StateDirectory& state, const ContentId& proposa
   GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
   std::string who = by;
   for (char& c : who) c = c == '\n' ? ' ' : c;
+  const TxId newest = ids.empty() ? TxId() : ids.back();
+  GivenApproval given{proposal, {}, now_ns, newest};
+  auto earlier = find_approval(state, proposal, now_ns);  // a damaged one is replaced
+  if (earlier && *earlier) {
+    std::erase((*earlier)->by, who);
+    if (!(*earlier)->by.empty()) given = **std::move(earlier);
+  }
+  given.by.push_back(who);
   return replace_shared_file(state.root(), place.str(),
-                             fmt::format("{}\n{}\n{}\n{}\n", kApprovalMagic, now_ns,
-                                         ids.empty() ? "0" : ids.back().str(), who));
+                             fmt::format("{}\n{}\n{}\n{}\n", kApprovalMagic, given.given_ns,
+                                         given.after.str(), join(given.by, "\n")));
 }
 
 Result<std::optional<GivenApproval>> find_approval(const StateDirectory& state,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/result.h"
@@ -15,7 +16,7 @@ namespace galley {
 /// The approval of one proposal by a person, given before the gate asks.
 struct GivenApproval {
   ContentId proposal;
-  std::string by;  ///< the person, for the record
+  std::vector<std::string> by;  ///< the persons, for the record; at least one
   int64_t given_ns = 0;
   TxId after = {};  ///< the newest transaction at that time; 0 for an empty history
 };
@@ -23,12 +24,13 @@ struct GivenApproval {
 /// How long an approval of a proposal, or of a call of a tool, stays valid.
 inline constexpr int64_t kApprovalLastsNs = int64_t{24} * 3600 * 1'000'000'000;
 
-/// Writes an approval to `.galley/approvals/<workspace id>/<hex id>`. Replaces an earlier one.
+/// Writes an approval to `.galley/approvals/<workspace id>/<hex id>`. If another person
+/// gave one before, the file has both; it is then as old as the first one.
 ///
 ///     galley approval 2
 ///     <wall clock, ns>
 ///     <newest transaction>
-///     <person>
+///     <person>, one or more lines
 [[nodiscard]] Result<void> keep_approval(const StateDirectory& state, const ContentId& proposal,
                                          const std::string& by, int64_t now_ns);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/encoding.h"
+#include "base/text.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/commit/branch_publisher.h"
@@ -276,7 +277,7 @@ Result<Judged> judge_with_approval(WorkspaceState& workspace, Proposal proposal,
   }
   GALLEY_ASSIGN(Verdict verdict, verdict_on(workspace, proposal, who, std::move(options)));
   const bool is_used = given && !verdict.approved_by.empty();
-  if (is_used) verdict.approved_by = given->by;
+  if (is_used) verdict.approved_by = join(given->by);
   return Judged{Preview{std::move(proposal), std::move(verdict)}, is_used};
 }
 

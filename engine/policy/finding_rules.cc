@@ -101,9 +101,11 @@ void FindingRules::apply(const std::vector<Finding*>& findings) {
   baseline_.apply(findings);
 }
 
-std::string FindingRules::missing_owner(const std::string& by) const {
+std::string FindingRules::missing_owner(const std::vector<std::string>& by) const {
   for (const OwnedPaths& owned : owned_) {
-    if (!is_owner(by, owned.owners)) return sentence(owned);
+    const bool has_one = std::any_of(
+        by.begin(), by.end(), [&](const std::string& one) { return is_owner(one, owned.owners); });
+    if (!has_one) return sentence(owned);
   }
   return {};
 }

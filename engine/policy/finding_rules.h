@@ -65,9 +65,9 @@ class FindingRules {
   /// Turns findings of validators into notes if a comment or the baseline suppresses them.
   void apply(const std::vector<Finding*>& findings);
 
-  /// Returns a sentence about the first owned paths whose owners do not include the approver `by`;
-  /// empty if there are no such paths.
-  [[nodiscard]] std::string missing_owner(const std::string& by) const;
+  /// Returns a sentence about the first owned paths whose owners include none of the approvers
+  /// `by`; empty if there are no such paths.
+  [[nodiscard]] std::string missing_owner(const std::vector<std::string>& by) const;
 
  private:
   FindingRules(const Config& config, const ProposedTree& tree)

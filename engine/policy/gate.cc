@@ -323,14 +323,18 @@ Result<Verdict> Gate::judge(const ProposedTree& tree, const GateRequest& request
   }
   GALLEY_ASSIGN(verdict, ask(tree, request, report, std::move(verdict)));
   if (!verdict.is_approved()) return verdict;
-  const std::string& by =
-      verdict.approved_by == kGivenBeforehand ? request.approved_by : verdict.approved_by;
+  const std::vector<std::string> by = verdict.approved_by == kGivenBeforehand
+                                          ? request.approved_by
+                                          : std::vector{verdict.approved_by};
   if (const std::string missing = rules.missing_owner(by); !missing.empty()) {
     verdict.decision = refuse(
         "gate.approval_missing",
         fmt::format(
-            "{}; {} is not one of them. To go on, one of them runs: galley approve {} --by NAME",
-            missing, by.empty() ? "the person who approved" : by, tree.proposal().id().hex()));
+            "{}; {} not one of them. To go on, one of them runs: galley approve {} --by NAME",
+            missing,
+            by.empty() ? "the person who approved is"
+                       : join(by, " and ") + (by.size() > 1 ? " are" : " is"),
+            tree.proposal().id().hex()));
   }
   return verdict;
 }

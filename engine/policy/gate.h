@@ -28,10 +28,10 @@ class FindingRules;
 /// The principals of a judgement, and its limits.
 struct GateRequest {
   Principals who;
-  Deadline deadline;                ///< of the whole judgement; validators also have timeouts
-  std::stop_token stop;             ///< cancels the validators; the result is then an Error
-  std::vector<ContentId> approved;  ///< proposals that a person approved in advance
-  std::string approved_by;          ///< the person who approved them, if known
+  Deadline deadline;                     ///< of the whole judgement; validators also have timeouts
+  std::stop_token stop;                  ///< cancels the validators; the result is then an Error
+  std::vector<ContentId> approved;       ///< proposals that a person approved in advance
+  std::vector<std::string> approved_by;  ///< the persons who approved them, if known
   std::function<void(const GateProgress&)> on_progress;
   size_t max_parallel = 0;  ///< 0: the configured number, else the number of cores
 };

@@ -270,6 +270,17 @@ class Ranges(CheckCase):
         self.assertIn("b.txt", {path for _, path in self.rules_of(said)})
         self.assertIn("@alice", json.dumps(said))
 
+    def test_paths_of_two_teams_need_one_of_each(self):
+        repo = self.make("teams", "[owners]\nrequired = true\n", {"CODEOWNERS": "/docs/ @docs\n/src/ @src\n"})
+        self.run_git(repo, "checkout", "-qb", "side")
+        self.commit(repo, {"docs/a": "a\n", "src/a": "a\n"})
+        proposal = self.check(repo, "--range", "main..side", expect=1)["proposal"]
+        for who in ("docs", "docs", "eve"):
+            self.galley("approve", proposal, "--by", who, work=repo, expect=0)
+            self.assertIn("@src", json.dumps(self.check(repo, "--range", "main..side", expect=1)))
+        self.galley("approve", proposal, "--by", "src", work=repo, expect=0)
+        self.assertTrue(self.check(repo, "--range", "main..side")["ok"])
+
     def test_a_change_of_the_rules_waits_for_a_person(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
         self.commit(self.repo, {"galley.toml": ""})

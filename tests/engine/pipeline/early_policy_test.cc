@@ -223,7 +223,8 @@ TEST_F(PolicyAtTheDoor, AnApprovalExpiresAfterADay) {
   ASSERT_TRUE(workspace_->approve(proposal, "ada"));
   const StateDirectory& state = *persistent_of(*workspace_).state();
   ASSERT_TRUE(keep_approval(state, proposal, "ada", 7));
-  EXPECT_EQ((*find_approval(state, proposal, 7 + kApprovalLastsNs))->by, "ada");
+  EXPECT_EQ((*find_approval(state, proposal, 7 + kApprovalLastsNs))->by,
+            std::vector<std::string>{"ada"});
   EXPECT_EQ(*find_approval(state, proposal, 8 + kApprovalLastsNs), std::nullopt);
 }
 

@@ -426,10 +426,11 @@ TEST_F(GateTest, AnOwnerOfAPathMustApprove) {
   workspace_.write(".github/CODEOWNERS", "* @all\n/src/ @core/team @ada\n");
   configure("[owners]\nrequired = true\n");
   const ContentId id = freeze().id();
-  const auto by = [&](std::string name) {
+  const auto by = [&](const std::string& name, std::vector<std::string> more = {}) {
     GateRequest request;
     request.approved = {id};
-    request.approved_by = std::move(name);
+    more.push_back(name);
+    request.approved_by = std::move(more);
     return judge_all(std::move(request));
   };
   EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
@@ -437,6 +438,8 @@ TEST_F(GateTest, AnOwnerOfAPathMustApprove) {
   EXPECT_THAT(message(by("eve")),
               HasSubstr("src/a.c: needs the approval of @core/team or @ada; eve is"));
   EXPECT_EQ(reason(by("Ada")), "approved");
+  EXPECT_EQ(reason(by("eve", {"ada"})), "approved");
+  EXPECT_THAT(message(by("eve", {"eva"})), HasSubstr("eva and eve are not one of them"));
 }
 
 TEST_F(GateTest, OwnersAreReadFromTheUnchangedTree) {
