@@ -252,6 +252,12 @@ std::optional<NamePair> split_git_names(std::string_view text) {
   return any;
 }
 
+std::string name_behind_prefixes(const NamePair& names) {
+  const std::string_view rest = rest_of(names.old_name);
+  const bool is_shared = names.old_name != names.new_name && rest == rest_of(names.new_name);
+  return std::string(is_shared ? rest : std::string_view());
+}
+
 std::string strip_components(std::string_view name, uint32_t count) {
   for (; count > 0; --count) {
     const size_t slash = name.find('/');

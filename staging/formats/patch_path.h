@@ -46,6 +46,10 @@ struct NamePair {
 };
 [[nodiscard]] std::optional<NamePair> split_git_names(std::string_view text);
 
+/// Returns the name that both names of a `diff --git` line have behind their prefixes, such as i/
+/// and w/; empty if the names are equal or differ in more.
+[[nodiscard]] std::string name_behind_prefixes(const NamePair& names);
+
 /// Returns `name` without its first `count` components, as for -p; empty if it has too few.
 [[nodiscard]] std::string strip_components(std::string_view name, uint32_t count);
 

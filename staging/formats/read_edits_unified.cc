@@ -295,7 +295,14 @@ class UnifiedReader {
     if (!to.is_given && header.git_names) to = {header.git_names->new_name, false, true};
     if (edit.op == FileOp::kCreate) from.is_null = true;
     if (edit.op == FileOp::kDelete) to.is_null = true;
-    if (!resolve_paths(from, to, options_, set_, edit)) {
+    // A new or deleted file has one name, whose prefix only the first line shows.
+    const bool has_one_name = from.is_null != to.is_null;
+    std::string shared = has_one_name && !options_.strip && header.git_names
+                             ? name_behind_prefixes(*header.git_names)
+                             : std::string();
+    if (!shared.empty() && (from.is_null ? to : from).text.ends_with(shared)) {
+      edit.path = std::move(shared);
+    } else if (!resolve_paths(from, to, options_, set_, edit)) {
       return bad_header(edit.document_line - 1,
                         "no usable file name; are the names quoted as git quotes them?");
     }
