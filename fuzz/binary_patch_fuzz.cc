@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static_cast<void>(galley::decode_base85_line(input));
   const auto name = galley::read_quoted_name(input);
   GALLEY_CHECK(!name || name->length <= size);
-  static_cast<void>(galley::split_git_names(input));
+  static_cast<void>(galley::split_git_names(input, {}));
   static_cast<void>(galley::read_header_name(input));
   return 0;
 }

@@ -98,6 +98,16 @@ std::string_view rest_of(std::string_view name) {
   return slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
 }
 
+std::string_view without_components(std::string_view name, uint32_t count) {
+  for (; count > 0; --count) {
+    const size_t slash = name.find('/');
+    if (slash == std::string_view::npos) return {};
+    name.remove_prefix(slash + 1);
+    while (name.starts_with('/')) name.remove_prefix(1);
+  }
+  return name;
+}
+
 void note(EditSet& set, const FileEdit& edit, std::string rule, std::string message) {
   set.leniencies.push_back({std::move(rule), std::move(message), edit.path, edit.document_line});
 }
@@ -220,7 +230,7 @@ std::string bad_quotes(const HeaderName& name) {
 
 std::string unquoted_name(std::string_view text) { return read_whole_name(text).text; }
 
-std::optional<NamePair> split_git_names(std::string_view text) {
+std::optional<NamePair> split_git_names(std::string_view text, std::optional<uint32_t> strip) {
   if (text.starts_with('"')) {
     const auto first = read_quoted_name(text);
     if (!first || first->length >= text.size() || text[first->length] != ' ') return std::nullopt;
@@ -235,13 +245,16 @@ std::optional<NamePair> split_git_names(std::string_view text) {
     }
   }
   // Unquoted names may contain blanks. Split them where both names are equal except for a prefix.
+  const auto name_of = [strip](std::string_view name) {
+    return strip && *strip > 0 ? without_components(name, *strip) : rest_of(name);
+  };
   std::optional<NamePair> any;
   for (size_t at = text.find(' '); at != std::string_view::npos; at = text.find(' ', at + 1)) {
     const std::string_view first = text.substr(0, at);
     const std::string_view second = text.substr(at + 1);
     if (first.empty() || second.empty()) continue;
     NamePair pair{std::string(first), std::string(second)};
-    if (first == second || (!rest_of(first).empty() && rest_of(first) == rest_of(second))) {
+    if (first == second || (!name_of(first).empty() && name_of(first) == name_of(second))) {
       return pair;
     }
     if (!any && first.starts_with("a/") && second.starts_with("b/")) any = pair;
@@ -259,13 +272,7 @@ std::string name_behind_prefixes(const NamePair& names) {
 }
 
 std::string strip_components(std::string_view name, uint32_t count) {
-  for (; count > 0; --count) {
-    const size_t slash = name.find('/');
-    if (slash == std::string_view::npos) return {};
-    name.remove_prefix(slash + 1);
-    while (name.starts_with('/')) name.remove_prefix(1);
-  }
-  return std::string(name);
+  return std::string(without_components(name, count));
 }
 
 void add_mentioned_names(std::string_view line, std::vector<std::string>& names) {

@@ -40,11 +40,13 @@ struct QuotedName {
 [[nodiscard]] std::string unquoted_name(std::string_view text);
 
 /// Splits the rest of a `diff --git` line into its two names; nullopt if it cannot be split.
+/// `strip` is -p, which says how long the prefixes are.
 struct NamePair {
   std::string old_name;
   std::string new_name;
 };
-[[nodiscard]] std::optional<NamePair> split_git_names(std::string_view text);
+[[nodiscard]] std::optional<NamePair> split_git_names(std::string_view text,
+                                                      std::optional<uint32_t> strip);
 
 /// Returns the name that both names of a `diff --git` line have behind their prefixes, such as i/
 /// and w/; empty if the names are equal or differ in more.

@@ -256,7 +256,7 @@ class UnifiedReader {
     FileEdit edit;
     edit.document_line = static_cast<uint32_t>(at_ + 1);
     ExtendedHeader header;
-    header.git_names = split_git_names(names);
+    header.git_names = split_git_names(names, options_.strip);
     header.git_line = at_ + 1;
     GALLEY_ASSIGN(at_, read_extended_header(document_, at_ + 1, edit, header));
     edit.is_by_program = !edit.old_blob.empty();

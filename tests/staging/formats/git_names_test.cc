@@ -48,5 +48,15 @@ TEST(GitNames, NewAndDeletedFilesMayHaveAnyPrefix) {
   EXPECT_EQ(git_names(new_file("i/n w/n", "w/n"), plain), "create w/n");
 }
 
+TEST(GitNames, NamesWithBlanksMayHaveDeepPrefixes) {
+  ReadOptions two;
+  two.strip = 2;
+  EXPECT_EQ(git_names("diff --git x/y/a b x/z/a b\nold mode 100644\nnew mode 100755\n", two),
+            "modify a b");
+  EXPECT_EQ(
+      git_names("diff --git x/y/d/a b c x/z/d/a b c\nold mode 100644\nnew mode 100755\n", two),
+      "modify d/a b c");
+}
+
 }  // namespace
 }  // namespace galley
