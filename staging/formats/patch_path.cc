@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -245,24 +246,26 @@ std::optional<NamePair> split_git_names(std::string_view text, std::optional<uin
     }
   }
   // Unquoted names may contain blanks. Split them where both names are equal except for a prefix.
+  constexpr size_t kLongestNames = size_t{4} * PATH_MAX;
+  if (text.size() > kLongestNames) return std::nullopt;
   const auto name_of = [strip](std::string_view name) {
     return strip && *strip > 0 ? without_components(name, *strip) : rest_of(name);
   };
-  std::optional<NamePair> any;
+  size_t any = std::string_view::npos;
   for (size_t at = text.find(' '); at != std::string_view::npos; at = text.find(' ', at + 1)) {
     const std::string_view first = text.substr(0, at);
     const std::string_view second = text.substr(at + 1);
     if (first.empty() || second.empty()) continue;
-    NamePair pair{std::string(first), std::string(second)};
     if (first == second || (!name_of(first).empty() && name_of(first) == name_of(second))) {
-      return pair;
+      return NamePair{std::string(first), std::string(second)};
     }
-    if (!any && first.starts_with("a/") && second.starts_with("b/")) any = pair;
-    if (!any && text.find(' ', at + 1) == std::string_view::npos && text.find(' ') == at) {
-      any = pair;
-    }
+    if (any != std::string_view::npos) continue;
+    const bool is_only_blank =
+        text.find(' ', at + 1) == std::string_view::npos && text.find(' ') == at;
+    if (is_only_blank || (first.starts_with("a/") && second.starts_with("b/"))) any = at;
   }
-  return any;
+  if (any == std::string_view::npos) return std::nullopt;
+  return NamePair{std::string(text.substr(0, any)), std::string(text.substr(any + 1))};
 }
 
 std::string name_behind_prefixes(const NamePair& names) {

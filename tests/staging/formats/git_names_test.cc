@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "staging/formats/patch_path.h"
 #include "staging/formats/read_edits.h"
 
 namespace galley {
@@ -56,6 +57,14 @@ TEST(GitNames, NamesWithBlanksMayHaveDeepPrefixes) {
   EXPECT_EQ(
       git_names("diff --git x/y/d/a b c x/z/d/a b c\nold mode 100644\nnew mode 100755\n", two),
       "modify d/a b c");
+}
+
+TEST(GitNames, ALineThatIsTooLongForTwoNamesIsNotSplit) {
+  std::string blanks = "x";
+  for (int i = 0; i < 600000; ++i) blanks += " y";
+  EXPECT_FALSE(split_git_names(blanks, {}));
+  EXPECT_EQ(git_names("diff --git " + blanks + "\nold mode 100644\nnew mode 100755\n"),
+            "edit.bad_header");
 }
 
 }  // namespace
