@@ -518,8 +518,10 @@ class Stager {
     GALLEY_ASSIGN(const RelPath to, safe_path(edit.new_path));
     out.new_path = to.str();
     GALLEY_TRY(check_may_take(from));
-    // As in git, renames and copies read their source from the tree before the document.
-    GALLEY_ASSIGN(PlannedFile file, plan_.original(from));
+    // As in git, renames and copies read their source from the tree before the document. A rename
+    // also takes the edits that the document made before.
+    const bool is_of_edited = edit.op == FileOp::kRename && edited_.count(from) > 0;
+    GALLEY_ASSIGN(PlannedFile file, is_of_edited ? plan_.current(from) : plan_.original(from));
     if (file.kind == FileKind::kAbsent && edit.op == FileOp::kRename) {
       GALLEY_TRY(check_not_renamed(from, to));
     }
@@ -533,7 +535,7 @@ class Stager {
     take_content(file, made);
     apply_mode(edit, file);
     if (edit.op == FileOp::kRename) {
-      if (!is_produced(from)) plan_.remove(from);
+      if (is_of_edited || !is_produced(from)) plan_.remove(from);
       file.moved_from = from;
     } else {
       file.copied_from = from;
@@ -543,7 +545,7 @@ class Stager {
     return {};
   }
 
-  /// True if an earlier edit of the document created this path.
+  /// True if an earlier rename or copy of the document made this path.
   [[nodiscard]] bool is_produced(const RelPath& path) const { return produced_.count(path) > 0; }
 
   /// As in git: the mode depends on the umask, even if the patch says 644 or 664.
@@ -577,7 +579,7 @@ class Stager {
     take_content(file, made);
     apply_mode(edit, file);
     plan_.put(path, std::move(file));
-    produced_.insert(path);
+    edited_.insert(path);
     return {};
   }
 
@@ -609,9 +611,10 @@ class Stager {
   FilePlan plan_;
   PreparedEdits prepared_;
   EditOutcome& outcome_;
-  size_t first_ = 0;  ///< index in outcome_.files of this part's first file
-  std::set<RelPath> produced_;
-  std::set<std::string> going_;          ///< paths that the part renames or deletes
+  size_t first_ = 0;                     ///< index in outcome_.files of this part's first file
+  std::set<RelPath> produced_;           ///< paths that renames and copies of the part make
+  std::set<RelPath> edited_;             ///< paths whose files it edits in place
+  std::set<std::string> going_;          ///< paths that it renames or deletes
   std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, with their document lines
 };
 

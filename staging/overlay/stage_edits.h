@@ -72,7 +72,8 @@ struct EditOutcome {
 /// that fit.
 ///
 /// As in git, a file that occurs twice is edited twice, in order. A rename or copy reads its source
-/// from the tree before the document, so chains and swaps work in any order.
+/// from the tree before the document, so chains and swaps work in any order. A rename also takes
+/// the edits that the document made before.
 ///
 /// Errors: I/O, limits, kTimeout `edit.interrupted`, kRefused `edit.leniency`. An edit that does
 ///         not fit, or whose path is missing or protected, is not an Error, but a failure or

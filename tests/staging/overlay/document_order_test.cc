@@ -1,0 +1,68 @@
+// Documents that edit, move and delete one file: no edit and no file is lost.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "staging/formats/read_edits.h"
+#include "staging/fs/memory_directory.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/stage_edits.h"
+
+namespace galley {
+namespace {
+
+using FileTexts = std::map<std::string, std::string>;
+
+constexpr const char* kNineLines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+
+/// The files f, g, h and z after the document; the reason of the refusal as the only key.
+FileTexts files_after(const FileTexts& files, const std::string& document,
+                      bool is_reversed = false) {
+  auto workspace = make_memory_directory();
+  for (const auto& [name, text] : files) {
+    auto opened =
+        workspace->open_writable_file(*RelPath::parse(name), OpenMode::kOpenOrCreate, 0644);
+    EXPECT_TRUE(opened && (*opened)->write_at(0, text));
+  }
+  ReadOptions options;
+  options.reverse = is_reversed;
+  const auto edits = read_edits(document, EditFormat::kAuto, options);
+  if (!edits) return {{edits.error().reason, ""}};
+  SystemClock clock;
+  Overlay overlay(*workspace, make_memory_store(), clock);
+  const auto outcome = stage_edits(overlay, *edits, {});
+  if (!outcome) return {{outcome.error().reason, ""}};
+  if (!outcome->is_staged) {
+    for (const FileOutcome& file : outcome->files) {
+      if (file.refusal) return {{file.refusal->reason, ""}};
+    }
+    return {{describe(*outcome), ""}};
+  }
+  FileTexts out;
+  for (const char* name : {"f", "g", "h", "z"}) {
+    const auto text = overlay.read(*RelPath::parse(name));
+    if (text) out[name] = **text;
+  }
+  return out;
+}
+
+std::string v4a_patch(const std::string& body) {
+  return "*** Begin Patch\n" + body + "*** End Patch\n";
+}
+
+TEST(DocumentOrder, AMoveTakesTheEditsBeforeIt) {
+  const std::string edit = "*** Update File: f\n@@\n-2\n+two\n";
+  const std::string move = "*** Update File: f\n*** Move to: z\n@@\n-8\n+eight\n";
+  const std::string both = "1\ntwo\n3\n4\n5\n6\n7\neight\n9\n";
+  EXPECT_EQ(files_after({{"f", kNineLines}}, v4a_patch(edit + move)), (FileTexts{{"z", both}}));
+  EXPECT_EQ(files_after({{"z", both}}, v4a_patch(edit + move), true),
+            (FileTexts{{"f", kNineLines}}));
+  EXPECT_EQ(files_after({{"f", kNineLines}},
+                        v4a_patch(edit + "*** Update File: f\n@@\n-5\n+five\n" + move)),
+            (FileTexts{{"z", "1\ntwo\n3\n4\nfive\n6\n7\neight\n9\n"}}));
+}
+
+}  // namespace
+}  // namespace galley
