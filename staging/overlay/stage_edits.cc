@@ -480,6 +480,13 @@ class Stager {
                     path.str());
       }
     }
+    if (is_produced(path)) {
+      return fail(ErrorKind::kRefused, "patch.target_twice",
+                  "'" + path.str() + "' is made by line " + std::to_string(made_at_[path]) +
+                      " and deleted by line " + std::to_string(edit.document_line) +
+                      " of the patch; to replace the file, delete it first",
+                  path.str());
+    }
     plan_.remove(path);
     made_at_.erase(path);
     return {};

@@ -64,5 +64,16 @@ TEST(DocumentOrder, AMoveTakesTheEditsBeforeIt) {
             (FileTexts{{"z", "1\ntwo\n3\n4\nfive\n6\n7\neight\n9\n"}}));
 }
 
+TEST(DocumentOrder, AFileThatWasMovedIsNotDeleted) {
+  const std::string move = "*** Update File: f\n*** Move to: g\n@@\n-2\n+two\n";
+  const std::string remove = "*** Delete File: g\n";
+  const FileTexts refused = {{"patch.target_twice", ""}};
+  EXPECT_EQ(files_after({{"f", kNineLines}, {"g", "g\n"}}, v4a_patch(move + remove)), refused);
+  EXPECT_EQ(files_after({{"f", kNineLines}}, v4a_patch(move + remove)), refused);
+  EXPECT_EQ(files_after({{"f", kNineLines}, {"g", "g\n"}}, v4a_patch(remove + move)),
+            (FileTexts{{"g", "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n"}}));
+  EXPECT_EQ(files_after({}, v4a_patch("*** Add File: g\n+x\n" + remove)), FileTexts{});
+}
+
 }  // namespace
 }  // namespace galley
