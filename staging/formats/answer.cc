@@ -15,14 +15,7 @@
 namespace galley {
 namespace {
 
-/// The start of a git mail: "From ", the 40 digits of a commit, a blank.
-constexpr size_t kMailStartBytes = 46;
 constexpr size_t kMaxUnread = 100000;
-
-bool is_mail_start(std::string_view line) {
-  return line.size() > kMailStartBytes && line.starts_with("From ") &&
-         line.substr(5, 40).find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 /// True for a line that can continue a hunk.
 bool is_body_line(std::string_view line) {

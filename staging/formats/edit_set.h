@@ -137,8 +137,8 @@ struct FileEdit {
   std::vector<std::string> mentioned;
   bool is_by_program = false;  ///< has marks of git or diff that models do not write
   uint32_t document_line = 0;
-  /// The index of its part, in an answer with several parts. A part sees the results of the parts
-  /// before it.
+  /// The index of its part, in an answer with several parts or a series of mails. A part sees the
+  /// results of the parts before it.
   uint32_t part = 0;
 };
 

@@ -66,10 +66,11 @@ std::vector<UnreadLine> parts_of_others(std::string_view text, const Answer& ans
   return out;
 }
 
+/// Changes the lines and parts of a set to those of the document in which it is a part.
 void move_down(EditSet& set, size_t lines, uint32_t part) {
   const auto by = static_cast<uint32_t>(lines);
   for (FileEdit& file : set.files) {
-    file.part = part;
+    file.part += part;
     file.document_line = file.document_line > 0 ? file.document_line + by : by + 1;
     for (Hunk& hunk : file.hunks) hunk.document_line += by;
     for (TextEdit& edit : file.text_edits) edit.document_line += edit.document_line > 0 ? by : 0;
@@ -108,7 +109,7 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
       auto again = read_one(std::string(part.line, '\n') + own, part.format, of_part, read_json);
       return fail(again ? std::move(set.error()) : std::move(again.error()));
     }
-    move_down(*set, part.line, static_cast<uint32_t>(i));
+    move_down(*set, part.line, all.files.empty() ? 0 : all.files.back().part + 1);
     append(std::move(set->files), all.files);
     append(std::move(set->leniencies), all.leniencies);
     append(std::move(set->texts), all.texts);
@@ -400,15 +401,6 @@ bool is_header_line(std::string_view line) {
                      [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-/// True for the line between mails in one file, as format-patch writes it.
-bool separates_mails(std::string_view line) {
-  if (!line.starts_with("From ")) return false;
-  const size_t end = line.find(' ', 5);
-  return end != std::string_view::npos && end - 5 >= 40 &&
-         std::all_of(line.begin() + 5, line.begin() + static_cast<std::ptrdiff_t>(end),
-                     [](char c) { return hex_digit(c) >= 0; });
-}
-
 /// The subject in the header block that begins at line `at`. Moves `at` past the block. Empty if
 /// the block does not name a sender.
 std::string subject_of_block(const Lines& document, size_t& at) {
@@ -543,7 +535,7 @@ std::string mail_subject(std::string_view document) {
   std::vector<std::string> subjects;
   for (size_t at = 0; at < lines.size();) {
     const std::string_view line = without_terminator(lines[at]);
-    const bool is_begin = separates_mails(line) || (at == 0 && line.starts_with("From "));
+    const bool is_begin = is_mail_start(line) || (at == 0 && line.starts_with("From "));
     if (is_begin || (at == 0 && is_header_line(line))) {
       at += is_begin ? 1 : 0;
       std::string subject = subject_of_block(lines, at);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "staging/formats/answer.h"
 #include "staging/formats/binary_patch.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/extended_header.h"
@@ -27,6 +28,7 @@ class UnifiedReader {
   Result<void> run() {
     while (at_ < document_.size()) {
       const std::string_view line = text_at(at_);
+      if (is_mail_start(line)) begins_mail_ = true;
       if (line.starts_with("diff --git ")) {
         GALLEY_TRY(read_git_file(line.substr(11)));
       } else if (line.starts_with("diff --cc ") || line.starts_with("diff --combined ")) {
@@ -146,6 +148,13 @@ class UnifiedReader {
     if (set_.files.size() >= limits::kMaxFilesInPatch) {
       return fail(ErrorKind::kQuota, "limit.patch_files", "the patch names over 100,000 files");
     }
+    if (!set_.files.empty()) edit.part = set_.files.back().part + (begins_mail_ ? 1 : 0);
+    if (edit.part >= kMaxAnswerParts) {
+      return fail(ErrorKind::kQuota, "limit.answer_parts",
+                  "the document has more than " + std::to_string(kMaxAnswerParts) +
+                      " mails with patches; split it");
+    }
+    begins_mail_ = false;
     set_.files.push_back(std::move(edit));
     file_end_ = at_;
     return {};
@@ -392,6 +401,7 @@ class UnifiedReader {
   size_t hunk_count_ = 0;
   BinaryTotals binary_totals_;
   std::string index_name_;
+  bool begins_mail_ = false;  ///< a mail began after the last file
   bool has_fence_ = false;
   bool is_in_fence_ = false;
   bool is_hunk_in_fence_ = false;

@@ -75,5 +75,20 @@ TEST(DocumentOrder, AFileThatWasMovedIsNotDeleted) {
   EXPECT_EQ(files_after({}, v4a_patch("*** Add File: g\n+x\n" + remove)), FileTexts{});
 }
 
+TEST(DocumentOrder, MailsOfASeriesAreAppliedOneAfterTheOther) {
+  const std::string edit =
+      "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\n"
+      "From: A <a@b>\nSubject: [PATCH 1/2] edit\n\n---\n"
+      "diff --git a/f b/f\nindex 01e79c3..9999999 100644\n--- a/f\n+++ b/f\n"
+      "@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n-- \n2.39.5\n\n";
+  const std::string move =
+      "From 1123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\n"
+      "From: A <a@b>\nSubject: [PATCH 2/2] move\n\n---\n"
+      "diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n-- \n2.39.5\n\n";
+  EXPECT_EQ(files_after({{"f", "1\n2\n3\n"}}, edit + move), (FileTexts{{"g", "1\ntwo\n3\n"}}));
+  EXPECT_EQ(files_after({{"g", "1\ntwo\n3\n"}}, edit + move, true),
+            (FileTexts{{"f", "1\n2\n3\n"}}));
+}
+
 }  // namespace
 }  // namespace galley
