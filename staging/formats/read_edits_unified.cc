@@ -28,12 +28,16 @@ class UnifiedReader {
   Result<void> run() {
     while (at_ < document_.size()) {
       const std::string_view line = text_at(at_);
-      if (is_mail_start(line)) begins_mail_ = true;
-      if (line.starts_with("diff --git ")) {
+      if (is_mail_start(line)) begins_mail_ = is_in_message_ = true;
+      is_in_message_ = is_in_message_ && !ends_message(at_);
+      if (is_in_message_) {
+        note_prose(line);
+        ++at_;
+      } else if (line.starts_with("diff --git ")) {
         GALLEY_TRY(read_git_file(line.substr(11)));
       } else if (line.starts_with("diff --cc ") || line.starts_with("diff --combined ")) {
         return unsupported("a combined diff of a merge", "diff against one parent");
-      } else if (line.starts_with("***************")) {
+      } else if (is_context_hunk(at_)) {
         return unsupported("a context diff", "use diff -u");
       } else if (is_traditional_header(at_)) {
         GALLEY_TRY(read_traditional_file());
@@ -71,6 +75,20 @@ class UnifiedReader {
   tl::unexpected<Error> bad_header(size_t at, std::string_view what) const {
     return fail(ErrorKind::kInvalid, "edit.bad_header",
                 "line " + std::to_string(at + 1) + " of the patch: " + std::string(what));
+  }
+
+  /// True for a line that ends the message of a mail, or begins its patch.
+  [[nodiscard]] bool ends_message(size_t at) const {
+    const std::string_view line = text_at(at);
+    return line == "---" || line.starts_with("diff --git ") ||
+           (line.starts_with("--- ") && at + 2 < document_.size() &&
+            text_at(at + 1).starts_with("+++ ") && text_at(at + 2).starts_with("@@"));
+  }
+
+  [[nodiscard]] bool is_context_hunk(size_t at) const {
+    if (!text_at(at).starts_with("***************") || at + 1 >= document_.size()) return false;
+    const std::string_view next = text_at(at + 1);
+    return next.starts_with("*** ") && next.ends_with(" ****");
   }
 
   /// True for a changed line after a hunk that ended too early, at a context line without its
@@ -402,6 +420,7 @@ class UnifiedReader {
   BinaryTotals binary_totals_;
   std::string index_name_;
   bool begins_mail_ = false;  ///< a mail began after the last file
+  bool is_in_message_ = false;
   bool has_fence_ = false;
   bool is_in_fence_ = false;
   bool is_hunk_in_fence_ = false;

@@ -42,6 +42,49 @@ std::string edits_of(const std::string& text) {
   return out;
 }
 
+const std::vector<std::string> kMailMessages = {
+    "plain\n",
+    "*** Begin Patch\n*** Update File: f\n@@\n-1\n+4\n*** End Patch\n",
+    "*****************************\n* banner                     *\n"
+    "*****************************\n",
+    "@@ note\n",
+    "- first thing\n- second thing\n@@foo is used\n",
+    "--- old\n+++ new\nhello\n",
+    "Binary files x and y differ\n",
+    "diff --cc foo\n",
+    "Index: foo\n",
+    "+ new feature\n",
+    "-O2 is used\n",
+    "+1 from me\n",
+    "- item\n",
+};
+
+TEST(MailMessage, IsNotReadAsAPatch) {
+  for (const std::string& message : kMailMessages) {
+    EXPECT_EQ(edits_of(mail_of(message, f_change("2", "X"))), "0 f:-2+X") << message;
+  }
+}
+
+TEST(MailMessage, OfALaterMailIsNotReadAsAPatch) {
+  for (const std::string& message : kMailMessages) {
+    EXPECT_EQ(edits_of(mail_of("one\n", f_change("2", "X")) + mail_of(message, f_change("X", "Y"))),
+              "0 f:-2+X; 1 f:-X+Y")
+        << message;
+  }
+}
+
+TEST(MailMessage, EndsAtATraditionalHeader) {
+  const std::string plain = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n 1\n-2\n+X\n 3\n";
+  EXPECT_EQ(edits_of(kMailHead + "message\n\n" + plain), "0 f:-2+X");
+}
+
+TEST(MailMessage, StarsWithoutAContextDiffAreProse) {
+  const std::string stars = "****************\n";
+  EXPECT_EQ(edits_of(stars + "* banner\n" + stars + f_change("2", "X")), "0 f:-2+X");
+  EXPECT_EQ(edits_of("*** f\n--- f\n" + stars + "*** 1,3 ****\n  1\n! 2\n  3\n--- 1,3 ----\n"),
+            "edit.unsupported_diff");
+}
+
 TEST(MailMessage, EachMailOfASeriesIsAPart) {
   const std::string move =
       "diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n";
