@@ -92,9 +92,10 @@ class UnifiedReader {
   }
 
   /// True for a changed line after a hunk that ended too early, at a context line without its
-  /// blank.
+  /// blank. Another mail ends the hunk.
   [[nodiscard]] bool is_lost_change(std::string_view line) const {
-    if (set_.files.empty() || set_.files.back().hunks.empty() || line.size() < 2) return false;
+    if (begins_mail_ || set_.files.empty() || set_.files.back().hunks.empty() || line.size() < 2)
+      return false;
     const bool is_word = line[1] != ' ' && line[1] != line[0] && line[1] != '=';
     // The closing fence may be a line of the file, if the hunk has fewer lines than it states, or
     // if no list follows.

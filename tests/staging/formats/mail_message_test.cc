@@ -78,6 +78,12 @@ TEST(MailMessage, EndsAtATraditionalHeader) {
   EXPECT_EQ(edits_of(kMailHead + "message\n\n" + plain), "0 f:-2+X");
 }
 
+TEST(MailMessage, NotesBelowItAreNotLostChanges) {
+  EXPECT_EQ(edits_of(mail_of("one\n", f_change("2", "X")) +
+                     mail_of("two\n", "+1 from me\n-O2 is used\n\n" + f_change("X", "Y"))),
+            "0 f:-2+X; 1 f:-X+Y");
+}
+
 TEST(MailMessage, StarsWithoutAContextDiffAreProse) {
   const std::string stars = "****************\n";
   EXPECT_EQ(edits_of(stars + "* banner\n" + stars + f_change("2", "X")), "0 f:-2+X");
