@@ -97,6 +97,7 @@ class BodyReader {
   /// True if the next line still looks like a part of the body.
   [[nodiscard]] bool goes_on() const {
     if (at_ >= document_->size() || starts_section(*document_, at_)) return false;
+    if (begins_signature()) return false;
     const char first = (*document_)[at_].front();
     // If the document was cut off after this line, the line may begin the next file.
     if (at_ + 1 == document_->size() && (*document_)[at_].starts_with("--- ")) return false;
@@ -149,6 +150,15 @@ class BodyReader {
   }
 
  private:
+  /// True for the line above the signature of a mail. Some programs remove its blank; then it may
+  /// also be a removed line, if other lines of a hunk follow.
+  [[nodiscard]] bool begins_signature() const {
+    const std::string_view line = without_terminator((*document_)[at_]);
+    if (line == "-- ") return true;
+    if (line != "--" || at_ + 1 >= document_->size()) return false;
+    return std::string_view("+- @\\").find((*document_)[at_ + 1].front()) == std::string_view::npos;
+  }
+
   bool take_line(bool is_lenient) {
     const std::string_view line = (*document_)[at_];
     const std::string_view text = without_terminator(line);

@@ -103,5 +103,17 @@ TEST(MailMessage, EachMailOfASeriesIsAPart) {
             "0 f:-2+X; 1 f:");
 }
 
+TEST(MailMessage, ASignatureMayBeAnyText) {
+  for (const std::string signature :
+       {"-- \nb4 0.12.3\n\n", "-- \nAnna Smith\n", "-- \n\n", "--\nmailing list\n", "-- \n--\n",
+        "-- \nGitGitGadget\n\n", "-- \n2.39.1.windows.1\n\n"}) {
+    EXPECT_EQ(edits_of(mail_of("one\n", f_change("2", "X"), signature)), "0 f:-2+X") << signature;
+    EXPECT_EQ(edits_of(mail_of("one\n", f_change("2", "X"), signature) +
+                       mail_of("two\n", f_change("X", "Y"), signature)),
+              "0 f:-2+X; 1 f:-X+Y")
+        << signature;
+  }
+}
+
 }  // namespace
 }  // namespace galley
