@@ -48,6 +48,8 @@ class UnifiedReader {
         GALLEY_TRY(read_bare_binary(line));
       } else if (is_orphan_hunk(line) || is_bare_hunk_fence(document_, at_)) {
         GALLEY_TRY(read_nameless());
+      } else if (begins_properties(at_)) {
+        skip_properties();
       } else if (is_lost_change(line)) {
         return fail(ErrorKind::kInvalid, "edit.unread",
                     "line " + std::to_string(at_ + 1) +
@@ -89,6 +91,23 @@ class UnifiedReader {
     if (!text_at(at).starts_with("***************") || at + 1 >= document_.size()) return false;
     const std::string_view next = text_at(at + 1);
     return next.starts_with("*** ") && next.ends_with(" ****");
+  }
+
+  /// True for the head of the properties that `svn diff` writes below the hunks of a file.
+  [[nodiscard]] bool begins_properties(size_t at) const {
+    return text_at(at).starts_with("Property changes on: ") && at + 1 < document_.size() &&
+           text_at(at + 1).starts_with("____");
+  }
+
+  /// Properties are not in the tree, so they are not applied.
+  void skip_properties() {
+    for (++at_; at_ < document_.size(); ++at_) {
+      const std::string_view line = text_at(at_);
+      if (line.starts_with("Index: ") || line.starts_with("diff ") || is_mail_start(line) ||
+          is_fence(line) || is_traditional_header(at_)) {
+        return;
+      }
+    }
   }
 
   /// True for a changed line after a hunk that ended too early, at a context line without its

@@ -61,6 +61,25 @@ TEST(HunkEnd, LinesThatResembleFileLinesAreLinesOfAHunk) {
   EXPECT_EQ(read_as(sql), "q.sql: =one--- old+++ new; r: -1+2");
 }
 
+TEST(HunkEnd, PropertiesOfSubversionAreNotOfAHunk) {
+  const std::string hunk = "@@ -1,3 +1,3 @@\n 1\n-2\n+X\n 3\n";
+  const std::string line(67, '_');
+  const auto properties = [&](const std::string& name) {
+    return "\nProperty changes on: " + name + "\n" + line +
+           "\nAdded: svn:executable\n## -0,0 +1 ##\n+*\n\\ No newline at end of property\n";
+  };
+  const auto of_file = [&](const std::string& name) {
+    return "Index: " + name + "\n" + std::string(67, '=') + "\n--- " + name +
+           "\t(revision 1)\n+++ " + name + "\t(working copy)\n" + hunk + properties(name);
+  };
+  EXPECT_EQ(read_as(of_file("f")), "f: =1-2+X=3");
+  EXPECT_EQ(read_as(of_file("f") + of_file("g")), "f: =1-2+X=3; g: =1-2+X=3");
+  EXPECT_EQ(read_as(of_file("f") + names("g") + hunk), "f: =1-2+X=3; g: =1-2+X=3");
+  // Without the line of underscores it is prose.
+  EXPECT_EQ(read_as(names("f") + hunk + "\nProperty changes on: f\n" + hunk),
+            "f: =1-2+X=3 =1-2+X=3");
+}
+
 TEST(HunkEnd, ContextOfV4AMayLackItsBlank) {
   const auto patch = [](const std::string& body) {
     return "*** Begin Patch\n*** Update File: f\n@@\n" + body + "*** End Patch\n";
