@@ -65,7 +65,7 @@ class AnswerDivider {
     const std::string_view text = document_.text();
     const size_t begin = document_.offset(at_);
     if (thought_at(text, begin)) {
-      const size_t end = thought_end(text, begin);
+      const size_t end = thought_end(text, begin, &missing_tags_);
       // After a hunk, the line may be context without its leading blank.
       if (end == std::string_view::npos || was_in_hunk_) {
         add_unread(at_);
@@ -358,6 +358,7 @@ class AnswerDivider {
   Lines document_;
   bool may_think_;  // false: the tags are in strings of JSON
   Answer out_;
+  std::vector<std::string_view> missing_tags_;  // closing tags that do not follow
   size_t at_ = 0;
   size_t floor_ = 0;    // the line after the last edit with an explicit end
   size_t covered_ = 0;  // the line after the last edit
@@ -566,10 +567,17 @@ std::optional<ThoughtTag> thought_at(std::string_view text, size_t at) {
   return std::nullopt;
 }
 
-size_t thought_end(std::string_view text, size_t at) {
+size_t thought_end(std::string_view text, size_t at, std::vector<std::string_view>* missing) {
   for (auto tag = thought_at(text, at); tag; tag = thought_at(text, at)) {
+    if (missing != nullptr &&
+        std::find(missing->begin(), missing->end(), tag->closing) != missing->end()) {
+      return std::string_view::npos;
+    }
     const size_t close = text.find(tag->closing, tag->end);
-    if (close == std::string_view::npos) return close;
+    if (close == std::string_view::npos) {
+      if (missing != nullptr) missing->push_back(tag->closing);
+      return close;
+    }
     at = close + tag->closing.size();
   }
   return at;

@@ -85,8 +85,10 @@ struct ThoughtTag {
 [[nodiscard]] std::optional<ThoughtTag> thought_at(std::string_view text, size_t at);
 
 /// Returns the byte after the element whose opening tag is at `at`, and after those that follow it
-/// at once; npos if it is not closed.
-[[nodiscard]] size_t thought_end(std::string_view text, size_t at);
+/// at once; npos if it is not closed. `missing` keeps the closing tags that the text does not have
+/// any more, so that many calls, each for a later `at`, search for them only once.
+[[nodiscard]] size_t thought_end(std::string_view text, size_t at,
+                                 std::vector<std::string_view>* missing = nullptr);
 
 /// The length of the closing tag at byte `at`; 0 if there is none. Chat templates write the opening
 /// tag themselves, so it is missing in some answers.

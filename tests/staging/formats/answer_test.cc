@@ -266,5 +266,14 @@ TEST(SearchHelp, StopsAtItsBudget) {
   EXPECT_NE(failures.back().message.find("read the file again"), std::string::npos);
 }
 
+TEST(DivideAnswer, ManyOpenThoughtsTakeLinearTime) {
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += "<think>\n";
+  EXPECT_TRUE(divide_answer(text).parts.empty());
+  EXPECT_FALSE(divide_answer(text).unread.empty());
+  const Answer closed = divide_answer("</thinking>\n" + text + kDiff);
+  EXPECT_EQ(closed.parts.size(), 1U);
+}
+
 }  // namespace
 }  // namespace galley
