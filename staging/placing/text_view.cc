@@ -132,8 +132,12 @@ std::optional<TextView> TextView::of_utf16(std::string_view content, Form form) 
 }
 
 std::optional<TextView> TextView::of(std::string_view content) {
-  if (content.starts_with("\xFF\xFE")) return of_utf16(content, Form::kUtf16LittleEndian);
-  if (content.starts_with("\xFE\xFF")) return of_utf16(content, Form::kUtf16BigEndian);
+  // Text of an 8-bit encoding may begin with these bytes, too.
+  const bool is_big = content.starts_with("\xFE\xFF");
+  const bool has_mark = is_big || content.starts_with("\xFF\xFE");
+  if (has_mark && is_text_of_units(content.substr(2), 2, is_big)) {
+    return of_utf16(content, is_big ? Form::kUtf16BigEndian : Form::kUtf16LittleEndian);
+  }
   TextView view;
   view.raw_size_ = content.size();
   if (content.starts_with(kUtf8Mark)) {
