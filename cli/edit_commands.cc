@@ -47,6 +47,7 @@ StageOptions stage_options(const EditArguments& arguments, const std::string& ro
   options.match.ignore_white_space = arguments.ignore_whitespace;
   options.match.white_space = white_space_of(arguments.whitespace);
   options.match.choices = arguments.choose;
+  options.may_have_void_choices = true;
   options.reject = arguments.reject;
   options.check_only = arguments.check && is_stored;
   options.is_corrected = !arguments.reverse && !arguments.strip && arguments.directory.empty();
@@ -173,8 +174,9 @@ struct StagedDocuments {
   EditOutcome edits;
   bool has_edits = false;
   size_t count = 0;
-  std::vector<ReadDocument> read;           ///< of edits explain
-  std::map<std::string, size_t> unmatched;  ///< of --only and --except: in how many documents
+  std::vector<ReadDocument> read;              ///< of edits explain
+  std::map<std::string, size_t> unmatched;     ///< of --only and --except: in how many documents
+  std::map<std::string, size_t> void_choices;  ///< of --choose: in how many documents
 };
 
 /// Returns the hunks that --reject omitted: "f: hunks 2, 4; g: all".
@@ -310,6 +312,7 @@ void add_outcome(EditOutcome outcome, StagedDocuments& all) {
   append(all.edits.leniencies, outcome.leniencies);
   append(all.edits.document_paths, outcome.document_paths);
   for (const std::string& name : outcome.unmatched) ++all.unmatched[name];
+  for (const std::string& id : outcome.void_choices) ++all.void_choices[id];
 }
 
 Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOutcome outcome,
@@ -339,6 +342,14 @@ Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOu
   }
   add_outcome(std::move(outcome), all);
   return staged;
+}
+
+/// An id in --choose must select a place in one of the documents.
+Result<void> check_choices(const StagedDocuments& all) {
+  for (const auto& [id, times] : all.void_choices) {
+    if (times >= all.count) return void_choice(id);
+  }
+  return {};
 }
 
 /// A name in --only or --except that matches in no document is an error. Both possible results,
@@ -454,6 +465,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     GALLEY_ASSIGN(const bool is_whole,
                   stage_documents(session, workspace, transaction, inputs, all, document));
     if (is_whole) GALLEY_TRY(check_selection(all));
+    if (all.staged.fits) GALLEY_TRY(check_choices(all));
     return all.staged.fits;
   });
   GALLEY_TRY(passed);

@@ -820,7 +820,27 @@ std::optional<CorrectedEdits> correction_of_document(Overlay& overlay, const Edi
   return corrected;
 }
 
+/// The choices that selected no place.
+std::vector<std::string> void_choices(const std::vector<std::string>& choices,
+                                      const EditOutcome& outcome) {
+  std::set<std::string> used;
+  for (const FileOutcome& file : outcome.files) {
+    for (const Placement& placement : file.placements) {
+      used.insert(placement.choices.begin(), placement.choices.end());
+    }
+  }
+  std::vector<std::string> out;
+  std::copy_if(choices.begin(), choices.end(), std::back_inserter(out),
+               [&](const std::string& id) { return !used.contains(id); });
+  return out;
+}
+
 }  // namespace
+
+tl::unexpected<Error> void_choice(const std::string& id) {
+  return fail(ErrorKind::kRefused, "patch.choice_void",
+              "the place that '" + id + "' chose is not there any more; preview again");
+}
 
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options) {
@@ -834,6 +854,11 @@ Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
   if (outcome && !outcome->is_complete && is_whole && !(options.is_over && options.is_over())) {
     overlay.restore(before);
     outcome->correction = correction_of_document(overlay, edits, *outcome, options);
+  }
+  if (outcome) outcome->void_choices = void_choices(options.match.choices, *outcome);
+  if (outcome && outcome->is_staged && !outcome->void_choices.empty() &&
+      !options.may_have_void_choices) {
+    outcome = void_choice(outcome->void_choices.front());
   }
   if (outcome && options.may_read) hide_unread(*outcome, options.may_read);
   if (!outcome || !outcome->is_staged) overlay.restore(std::move(before));

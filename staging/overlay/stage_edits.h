@@ -21,6 +21,8 @@ struct StageOptions {
   MatchOptions match;
   bool reject = false;      ///< stage the edits that fit even if some do not
   bool check_only = false;  ///< for Transaction::apply: only report the result
+  /// The choices are for several documents. The caller checks EditOutcome::void_choices of all.
+  bool may_have_void_choices = false;
   /// Whether a document that does not fit gets a correction. Not if the paths or the direction that
   /// it states are changed by options: the correction states those of the tree.
   bool is_corrected = true;
@@ -64,9 +66,14 @@ struct EditOutcome {
   std::optional<CorrectedEdits> correction;  ///< of a document that does not fit
   /// Names in `only` and `except` that did not match anything in the document.
   std::vector<std::string> unmatched;
+  /// Ids in MatchOptions::choices that selected no place.
+  std::vector<std::string> void_choices;
   /// With `only` or `except`: the paths in the document.
   std::vector<std::string> document_paths;
 };
+
+/// The error of an id that selected no place. The edit may fit elsewhere, where nobody chose it.
+[[nodiscard]] tl::unexpected<Error> void_choice(const std::string& id);
 
 /// Stages a set of edits in the overlay: all of them or none. With `reject`, it stages the edits
 /// that fit.
@@ -75,9 +82,10 @@ struct EditOutcome {
 /// from the tree before the document, so chains and swaps work in any order. A rename also takes
 /// the edits that the document made before.
 ///
-/// Errors: I/O, limits, kTimeout `edit.interrupted`, kRefused `edit.leniency`. An edit that does
-///         not fit, or whose path is missing or protected, is not an Error, but a failure or
-///         refusal in the outcome. After an Error the overlay is unchanged.
+/// Errors: I/O, limits, kTimeout `edit.interrupted`, kRefused `edit.leniency` and
+///         `patch.choice_void`. An edit that does not fit, or whose path is missing or protected,
+///         is not an Error, but a failure or refusal in the outcome. After an Error the overlay is
+///         unchanged.
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options);
 

@@ -59,6 +59,7 @@ struct Placement {
   uint32_t line = 0;   ///< 1-based, in the file before the edit
   uint32_t count = 0;  ///< number of lines of the pre-image
   std::string indent;  ///< shift of the new lines, such as "+  " or "-\t"; may be empty
+  std::vector<std::string> choices;  ///< those of MatchOptions::choices that selected the place
 };
 
 /// A place that an ambiguous edit could mean.

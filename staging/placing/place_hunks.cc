@@ -473,7 +473,7 @@ class HunkPlacer {
           places.step = MatchStep::kWhiteSpace;
           places.fold = LineFolding::kBlanks;
         }
-        chosen_.push_back(i);
+        chosen_[i] = id;
         break;
       }
     }
@@ -607,9 +607,7 @@ class HunkPlacer {
            drift_of(i + 1) == drift;
   }
 
-  [[nodiscard]] bool is_chosen(size_t i) const {
-    return std::find(chosen_.begin(), chosen_.end(), i) != chosen_.end();
-  }
+  [[nodiscard]] bool is_chosen(size_t i) const { return chosen_.contains(i); }
 
   PlacedEdits finish() {
     PlacedEdits out;
@@ -666,6 +664,7 @@ class HunkPlacer {
     if (search.places.fold >= LineFolding::kBlanks) {
       out.indent = indent_at(index_.lines(), hunk(i), search.start).describe();
     }
+    if (is_chosen(i)) out.choices.push_back(chosen_.at(i));
     return out;
   }
 
@@ -807,7 +806,7 @@ class HunkPlacer {
   std::vector<std::string> ids_;
   std::string file_key_;  // empty until an id of a candidate is needed
   std::vector<Search> searches_;
-  std::vector<size_t> chosen_;
+  std::map<size_t, std::string> chosen_;  ///< ids of the chosen places, by hunk
   bool is_in_other_order_ = false;
   bool shares_context_ = false;
   std::map<size_t, int64_t> follows_;  ///< context shared with the hunk before, by hunk

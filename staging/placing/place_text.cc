@@ -316,7 +316,8 @@ class TextPlacer {
   }
 
   /// Replaces the text at `places`. Returns false if the limit on replacements refuses the edit.
-  bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+  bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places,
+            std::vector<std::string> choices = {}) {
     replacements_ += places.size();
     if (replacements_ > kMaxReplacements) {
       fail_over_work(i);
@@ -334,6 +335,7 @@ class TextPlacer {
     placement.id = ids_[edit_.hunks.size() + i];
     placement.line = static_cast<uint32_t>(current_.line_at(places.front()) + 1);
     placement.count = count_of(edit.old_text);
+    placement.choices = std::move(choices);
     compose(std::move(splices), std::move(placement));
     return true;
   }
@@ -384,7 +386,7 @@ class TextPlacer {
       if (!is_listed && options_.choices.empty()) break;
       Candidate candidate = text_candidate(i, edit, at);
       if (is_chosen(candidate.id)) {
-        take(i, edit, {at});
+        take(i, edit, {at}, {candidate.id});
         return;
       }
       if (is_listed) out.candidates.push_back(std::move(candidate));
@@ -448,6 +450,10 @@ class TextPlacer {
       return;
     }
     Placement placement = std::move(placed.placements.front());
+    for (size_t k = 1; k < placed.placements.size(); ++k) {
+      const std::vector<std::string>& more = placed.placements[k].choices;
+      placement.choices.insert(placement.choices.end(), more.begin(), more.end());
+    }
     placement.edit = i;
     placement.id = ids_[edit_.hunks.size() + i];
     if (placement.step <= MatchStep::kOffset) placement.step = MatchStep::kLineEnds;

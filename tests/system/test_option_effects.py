@@ -252,6 +252,21 @@ class Editing(SystemCase):
             with self.subTest(command):
                 self.assertEqual(self.outcome(command, ["--choose", place], document)[0], 0)
 
+    def test_an_id_must_choose_a_place_in_one_of_the_documents(self):
+        (self.work / "a.txt").write_text("a\nx\nb\na\nx\nb\n")
+        first, second = self.scratch / "first.diff", self.scratch / "second.diff"
+        first.write_text("--- a/a.txt\n+++ b/a.txt\n@@ ... @@\n a\n-x\n+y\n b\n")
+        second.write_text("--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n")
+        said = json.loads(self.galley("--json", "preview", first, expect=1).stdout)
+        place = said["edits"]["files"][0]["failed"][0]["candidates"][1]["id"]
+        self.galley("preview", "--choose", place, first, second, expect=0)
+        gone = "a\nx\nb\na\nz\nb\n"
+        (self.work / "a.txt").write_text(gone)
+        said = self.galley("--json", "apply", "--choose", place, first, second, expect=1).stdout
+        self.assertEqual(json.loads(said)["reason"], "patch.choice_void")
+        self.assertEqual((self.work / "a.txt").read_text(), gone)
+        self.assertFalse((self.work / "new.txt").exists())
+
     def test_each_display_option_changes_the_display_of_apply(self):
         document = patch_of(new="fi ve") + patch_of("b.txt", new="FIVE five")
         plain = self.outcome("apply", ["-U3"], document)[1]
