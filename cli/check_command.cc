@@ -153,6 +153,8 @@ Result<int> check_repository(Session& session) {
   if (wants_verdict_file(session)) {
     GALLEY_ASSIGN(const std::string rules, check->rules());
     subject = verdict_subject(check->proposal(), check->config(), rules);
+    GALLEY_ASSIGN(subject.files, check->rule_files());
+    subject.agent = session.arguments().global.agent;
     subject.tree = check->base_tree();
   }
   if (!session.arguments().verdict.verify.empty()) return verify_verdict(session, subject);

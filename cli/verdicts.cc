@@ -49,7 +49,11 @@ JudgedSubject verdict_subject(const Proposal& proposal, const Config& config,
 Result<JudgedSubject> verdict_subject(Session& session, const Proposal& proposal) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string rules, rules_text(session, place_of(*workspace).files()));
-  return verdict_subject(proposal, rules_of(*workspace).config, rules);
+  const Config& config = rules_of(*workspace).config;
+  JudgedSubject subject = verdict_subject(proposal, config, rules);
+  GALLEY_ASSIGN(subject.files, judging_files(config, place_of(*workspace).files()));
+  subject.agent = session.arguments().global.agent;
+  return subject;
 }
 
 Result<void> write_verdict(Session& session, const JudgedSubject& subject, const Verdict& verdict) {

@@ -19,6 +19,7 @@
 #include "engine/pipeline/tree_workspace.h"
 #include "engine/pipeline/trust.h"
 #include "engine/policy/policy.h"
+#include "engine/policy/verdict_file.h"
 #include "engine/validators/command_validator.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/formats/read_edits.h"
@@ -523,6 +524,10 @@ Result<std::string> GitCheck::rules() const {
   if (stat.kind == FileKind::kRegular) return read_file(tree, path, limits::kMaxConfigBytes);
   GALLEY_ASSIGN(const auto files, open_disk_directory(state.layout.work_tree));
   return read_file(*files, path, limits::kMaxConfigBytes);
+}
+
+Result<std::vector<std::pair<std::string, ContentId>>> GitCheck::rule_files() const {
+  return judging_files(state_->config, GitTree(state_->trees, state_->rules_tree));
 }
 
 Result<void> GitCheck::State::load_rules() {

@@ -8,9 +8,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/check/staged_fixes.h"
 #include "engine/policy/config.h"
@@ -94,6 +96,8 @@ class GitCheck {
   [[nodiscard]] const std::string& base_tree() const;
   /// The text of the galley.toml with the rules; empty when there is none.
   [[nodiscard]] Result<std::string> rules() const;
+  /// Those of judging_files().
+  [[nodiscard]] Result<std::vector<std::pair<std::string, ContentId>>> rule_files() const;
   /// Absolute path of the work tree, or of a bare repository.
   [[nodiscard]] const std::string& root_path() const;
   /// Notices for people about the rules and the state, one line each.

@@ -97,12 +97,15 @@ Result<Owners> Owners::parse(const std::vector<std::string>& lines) {
   return owners;
 }
 
+std::vector<std::string> Owners::places(const std::string& file) {
+  if (!file.empty()) return {file};
+  return {std::begin(kPlaces), std::end(kPlaces)};
+}
+
 Result<Owners> Owners::load(const Directory& workspace, const std::string& file,
                             const std::vector<std::string>& more) {
   std::vector<std::string> lines;
-  std::vector<std::string> places(std::begin(kPlaces), std::end(kPlaces));
-  if (!file.empty()) places = {file};
-  for (const std::string& place : places) {
+  for (const std::string& place : places(file)) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(place));
     const auto stat = workspace.stat(path);
     if (!stat || stat->kind != FileKind::kRegular) continue;

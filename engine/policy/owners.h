@@ -32,6 +32,9 @@ class Owners {
   [[nodiscard]] static Result<Owners> load(const Directory& workspace, const std::string& file,
                                            const std::vector<std::string>& more);
 
+  /// Returns the places where load() looks.
+  [[nodiscard]] static std::vector<std::string> places(const std::string& file);
+
   /// Returns the owners of the path in each section. One owner of each section must approve.
   [[nodiscard]] std::vector<std::vector<std::string>> of(const RelPath& path) const;
   [[nodiscard]] bool is_empty() const { return sections_.empty(); }

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/printable.h"
+#include "engine/policy/owners.h"
 
 // https://github.com/in-toto/attestation/tree/main/spec/v1 and spec/predicates/test-result.md;
 // https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
@@ -50,6 +52,12 @@ Json configuration_of(const JudgedSubject& subject) {
                    {{"name", "galley"}, {"annotations", {{"version", subject.version}}}}});
   for (const auto& [name, hash] : subject.validators) {
     list.push_back({{"name", "validator " + name}, {"digest", {{"sha256", hash.hex()}}}});
+  }
+  for (const auto& [path, hash] : subject.files) {
+    list.push_back({{"name", path}, {"digest", {{"sha256", hash.hex()}}}});
+  }
+  if (!subject.agent.empty()) {
+    list.push_back({{"name", "agent"}, {"annotations", {{"name", subject.agent}}}});
   }
   return list;
 }
@@ -126,6 +134,27 @@ tl::unexpected<Error> other(std::string_view what) {
 
 }  // namespace
 
+Result<std::vector<std::pair<std::string, ContentId>>> judging_files(const Config& config,
+                                                                     const Directory& tree) {
+  std::set<std::string> paths;
+  for (const ValidatorConfig& validator : config.validators) paths.insert(validator.rules_file);
+  paths.insert(config.findings.baseline);
+  if (config.owners.is_required) {
+    const std::vector<std::string> places = Owners::places(config.owners.file);
+    paths.insert(places.begin(), places.end());
+  }
+  std::vector<std::pair<std::string, ContentId>> files;
+  for (const std::string& path : paths) {
+    const auto place = RelPath::parse(path);
+    if (!place || place->is_root()) continue;
+    GALLEY_ASSIGN(const FileStat stat, tree.stat(*place));
+    if (stat.kind != FileKind::kRegular) continue;
+    GALLEY_ASSIGN(const std::string text, read_file(tree, *place, Owners::kMaxFileBytes));
+    files.emplace_back(path, ContentId::of(text));
+  }
+  return files;
+}
+
 Result<std::string> verdict_file(const JudgedSubject& subject, const Verdict& verdict,
                                  int64_t time_ns, const VerdictKey* key) {
   const Json statement = {{"_type", kStatement},
@@ -161,7 +190,9 @@ Result<FiledVerdict> verify_verdict_file(std::string_view text, const JudgedSubj
     return no_verdict("it does not say by which configuration it was judged");
   }
   if (predicate["configuration"] != comparable(configuration_of(subject))) {
-    return other("galley.toml, version of Galley or set of validators");
+    return other(
+        "galley.toml, version of Galley, set of validators or file of rules, or about a change of "
+        "another agent");
   }
   filed.is_approved = member(predicate, "result") == "PASSED";
   filed.time = printable_line(member(predicate, "time"), kMaxFindingBytes);

@@ -7,8 +7,10 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "engine/policy/config.h"
 #include "engine/policy/finding.h"
 #include "engine/policy/verdict_key.h"
+#include "staging/fs/directory.h"
 
 namespace galley {
 
@@ -22,7 +24,14 @@ struct JudgedSubject {
   ContentId configuration;  ///< of the text of galley.toml; without a file of an empty text
   std::string version;      ///< of Galley and its built-in validators
   std::vector<std::pair<std::string, ContentId>> validators;  ///< name, hash of its settings
+  std::vector<std::pair<std::string, ContentId>> files;       ///< of judging_files()
+  std::string agent;  ///< whose change was judged; empty: a person's
 };
+
+/// Returns the files that decide next to galley.toml, with the hashes of their contents: rules of
+/// validators, the baseline and, if owners must approve, CODEOWNERS. `tree` has the rules.
+[[nodiscard]] Result<std::vector<std::pair<std::string, ContentId>>> judging_files(
+    const Config& config, const Directory& tree);
 
 /// Returns a verdict for a later job, as a statement of in-toto (Statement v1 with the predicate
 /// https://in-toto.io/attestation/test-result/v0.1). With a key, it is signed in a DSSE envelope.

@@ -690,6 +690,22 @@ class Together(CheckCase):
         self.run_git(self.repo, "add", "-A")
         self.assertEqual(self.check(self.repo, "--verify", verdict, expect=1)["reason"], "verdict.other_subject")
 
+    def test_a_verdict_under_other_rules_or_about_another_agent_does_not_count(self):
+        rules = '[[validator]]\nbuiltin = "secrets"\nrules_file = "secrets.toml"\n'
+        lax = "[[rules]]\nid = 'none'\nregex = 'nothing-like-it'\n"
+        repo = self.make("ruled", rules, {"secrets.toml": lax})
+        self.run_git(repo, "branch", "before")
+        self.run_git(repo, "checkout", "-qb", "topic")
+        self.commit(repo, {"b.txt": "key-42\n"})
+        self.run_git(repo, "checkout", "-q", "-")
+        self.commit(repo, {"secrets.toml": lax.replace("nothing-like-it", "key-[0-9]+")})
+        head = self.run_git(repo, "rev-parse", "HEAD").decode().strip()
+        verdict = self.scratch / "verdict"
+        self.check(repo, "--range", "before..topic", "--verdict", verdict)
+        self.assertTrue(self.check(repo, "--range", "before..topic", "--verify", verdict)["ok"])
+        for words in (("--range", f"{head}..topic"), ("--agent", "bot", "--range", "before..topic")):
+            self.assertEqual(self.check(repo, *words, "--verify", verdict, expect=1)["reason"], "verdict.other_subject", words)
+
     def test_openssl_itself_verifies_the_signature(self):
         key, verdict = self.scratch / "key.pem", self.scratch / "verdict"
         subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)

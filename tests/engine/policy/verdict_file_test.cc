@@ -29,7 +29,9 @@ JudgedSubject subject() {
           "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
           ContentId::of("galley.toml"),
           "1.2",
-          {{"json", ContentId::of("json")}}};
+          {{"json", ContentId::of("json")}},
+          {{"rules.toml", ContentId::of("rules")}},
+          "bot"};
 }
 
 Verdict refused() {
@@ -60,7 +62,7 @@ TEST(VerdictFile, IsAStatementOfInToto) {
 TEST(VerdictFile, AVerdictIsValidOnlyForItsSubject) {
   const std::string text = *verdict_file(subject(), refused(), 0);
   EXPECT_EQ(reason_of(verify_verdict_file(text, subject())), "refused");
-  for (int part = 0; part < 6; ++part) {
+  for (int part = 0; part < 9; ++part) {
     JudgedSubject other = subject();
     if (part == 0) other.proposal = ContentId::of("other");
     if (part == 1) other.tree = "0";
@@ -68,6 +70,9 @@ TEST(VerdictFile, AVerdictIsValidOnlyForItsSubject) {
     if (part == 3) other.version = "1.3";
     if (part == 4) other.validators.front().second = ContentId::of("other");
     if (part == 5) other.validators.clear();
+    if (part == 6) other.files.front().second = ContentId::of("other");
+    if (part == 7) other.files.clear();
+    if (part == 8) other.agent.clear();
     EXPECT_EQ(reason_of(verify_verdict_file(text, other)), "verdict.other_subject") << part;
   }
 }
