@@ -23,7 +23,7 @@ constexpr size_t kMaxAnswerLines = 10'000;
 constexpr size_t kMaxAnswerBytes = size_t{4} << 20U;
 constexpr uint64_t kMaxSearchedFileBytes = uint64_t{64} << 20U;  // larger files are skipped
 constexpr size_t kMaxShownLineBytes = 2000;
-constexpr size_t kShownBeforeMatch = 200;  ///< bytes of a longer line that stand before its match
+constexpr size_t kShownBeforeMatch = 200;  ///< bytes before the match of a longer line
 
 /// The glob of each of ripgrep's type names.
 const std::map<std::string, std::string>& file_types() {
@@ -174,8 +174,8 @@ class SearchAnswer {
     return true;
   }
 
-  /// Shows at most kMaxShownLineBytes of a line. They begin shortly before `match` if it stands
-  /// behind them.
+  /// Shows at most kMaxShownLineBytes of a line. They begin shortly before `match` if it comes
+  /// later.
   bool put_numbered(const RelPath& path, size_t line, char sign, std::string_view text,
                     size_t match = 0) {
     std::string out = name_in_line(path.str()) + sign;

@@ -120,8 +120,8 @@ Result<Owners> Owners::load(const Directory& workspace, const std::string& file,
 
 namespace {
 
-/// Whether a line is about this path: it matches it or a folder above it. `docs/*` means what lies
-/// in docs/ itself, unlike in gitignore.
+/// Whether a line is about this path: it matches it or a folder above it. Unlike in gitignore,
+/// `docs/*` means only the entries of docs/ itself.
 bool is_about(const Glob& glob, std::string_view path) {
   if (glob.matches(path, false)) return true;
   if (glob.text().ends_with("/*")) return false;

@@ -294,7 +294,7 @@ class YamlWalk final : public YAML::EventHandler {
     if (mark.pos == last_start_) {
       throw YAML::ParserException(mark, "stray closing bracket or brace");
     }
-    // yaml-cpp also begins one where a value is followed by something that does not belong to it.
+    // yaml-cpp also begins a document at content that does not fit the value before it.
     if (last_start_ >= 0 && !lines_.empty() && !has_marker(last_.line + 1, mark.line)) {
       throw YAML::ParserException(mark, "content after the end of the document");
     }

@@ -151,7 +151,7 @@ bool is_short(const json& id) {
   return id.is_number() || (id.is_string() && id.get_ref<const std::string&>().size() < kMostBytes);
 }
 
-/// Takes `inner` out of the member `key`, which need not be there.
+/// Takes `inner` out of the member `key`, if that exists.
 void erase_in(json& object, const char* key, const char* inner) {
   const auto found = object.find(key);
   if (found != object.end() && found->is_object()) found->erase(inner);

@@ -55,7 +55,7 @@ JobReceipt refused(const Job& job, const Error& why) {
 bool is_transient(const Error& error) {
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kTimeout ||
          error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal ||
-         // In the cache, by a git process that outlived a killed worker or was killed with it.
+         // A git process of a killed worker may hold a lock in the cache, or have left it.
          error.reason == "git.index_locked" || error.reason == "git.ref_locked";
 }
 
@@ -111,8 +111,8 @@ Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& 
   return {};
 }
 
-/// Git has no branch `a` beside `a/b`. Removes all branches of the cache that begin with the first
-/// part of the name: the next job of each fetches it again.
+/// Git cannot have the branches `a` and `a/b` together. Removes all branches of the cache that have
+/// the same first part in their names: the next job of each fetches it again.
 Result<void> make_room(const GitProgram& git, const std::string& branch) {
   const size_t end = branch.find('/', std::string_view("refs/heads/").size());
   GALLEY_ASSIGN(const std::string listed,

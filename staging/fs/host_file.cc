@@ -157,7 +157,7 @@ Result<void> write_in_place(const std::string& path, std::string_view text, int 
   return written;
 }
 
-/// Returns nothing if no file can be made next to it.
+/// Returns nothing if its folder takes no new file.
 Result<std::optional<bool>> replace_in_one_step(const std::string& path, mode_t mode,
                                                 std::string_view text) {
   std::string part = path + ".XXXXXX";

@@ -72,7 +72,8 @@ struct EditOutcome {
   std::vector<std::string> document_paths;
 };
 
-/// The error of an id that selected no place. The edit may fit elsewhere, where nobody chose it.
+/// The error of an id that selected no place. The edit may fit at another place, which was not
+/// chosen.
 [[nodiscard]] tl::unexpected<Error> void_choice(const std::string& id);
 
 /// Stages a set of edits in the overlay: all of them or none. With `reject`, it stages the edits
