@@ -213,8 +213,10 @@ Result<std::vector<std::string>> folders_of_programs(const std::string& program,
   GALLEY_ASSIGN(std::vector<std::string> folders, folders_to_show(program));
   const std::string own = program_outside("galley", root);
   if (own.empty()) return folders;
-  GALLEY_ASSIGN(const std::vector<std::string> more, folders_to_show(own));
-  for (const std::string& folder : more) {
+  // The agent works without its hooks, so a Galley that cannot be shown is no reason to refuse.
+  const auto more = folders_to_show(own);
+  if (!more) return folders;
+  for (const std::string& folder : *more) {
     if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
       folders.push_back(folder);
     }
