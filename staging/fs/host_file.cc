@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/file_mode.h"
+#include "staging/fs/disk_directory.h"
 
 namespace galley {
 namespace {
