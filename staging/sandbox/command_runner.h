@@ -88,6 +88,8 @@ struct Command {
   std::shared_ptr<InputRelay> input_relay;         ///< its stdin instead, if given
   AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
+  /// Hosts that it may reach without the host's network (egress_proxy.h). Needs namespaces.
+  std::vector<std::string> hosts = {};
   EffectsRule effects = EffectsRule::kStageOnSuccess;
   /// Names or paths of the only programs that may be executed, including `argv[0]`. Absent: this
   /// does not restrict them.
@@ -179,9 +181,10 @@ struct CommandResult {
 
   bool effects_staged = false;  ///< false: the effects were dropped
   uint64_t staged_paths = 0;
-  uint64_t ignored_paths = 0;          ///< git-ignored: kept in the scratch layer, not proposed
-  uint64_t protected_paths = 0;        ///< below .git, .galley or .sage: dropped
-  std::vector<RefusedEffect> refused;  ///< not empty: nothing was staged
+  uint64_t ignored_paths = 0;              ///< git-ignored: kept in the scratch layer, not proposed
+  uint64_t protected_paths = 0;            ///< below .git, .galley or .sage: dropped
+  std::vector<RefusedEffect> refused;      ///< not empty: nothing was staged
+  std::vector<std::string> refused_hosts;  ///< `host:port` that were asked for, not in `hosts`
   std::map<RelPath, std::string> collected;
 
   std::chrono::nanoseconds wall{0};

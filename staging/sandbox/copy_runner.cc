@@ -83,6 +83,11 @@ Result<CommandResult> CopyRunner::run(const Command& command, Overlay& overlay,
                 "a command that keeps directories between runs needs the namespaces; see galley "
                 "doctor for what this machine lacks, or take `keep` away");
   }
+  if (request.proxy != 0) {
+    return fail(ErrorKind::kRefused, "sandbox.unavailable",
+                "a command that may reach some hosts needs the namespaces; see galley doctor for "
+                "what this machine lacks, or allow none");
+  }
   GALLEY_ASSIGN(const int64_t began_ns, parts_.read_back.file_system_now());
   GALLEY_ASSIGN(const auto scratch, parts_.homes.open_scratch());
   GALLEY_ASSIGN(CopyPlace place, make_place(overlay, *scratch, request.workspace));

@@ -61,8 +61,9 @@ Result<Fd> make_input(const std::string& input) {
   return file;
 }
 
-/// Sends the command's stdin. Without input the command gets the helper's own stdin, /dev/null.
-Result<void> send_input(int socket, const Command& command) {
+/// Sends the command's stdin and the socket of its proxy. Without input the command gets the
+/// helper's own stdin, /dev/null.
+Result<void> send_input(int socket, const Command& command, int proxy) {
   Fd file;
   if (command.input_relay == nullptr && !command.input.empty()) {
     GALLEY_ASSIGN(file, make_input(command.input));
@@ -70,6 +71,7 @@ Result<void> send_input(int socket, const Command& command) {
   std::vector<int> descriptors;
   if (command.input_relay != nullptr) descriptors = {command.input_relay->read_end()};
   if (file.is_open()) descriptors = {file.get()};
+  if (proxy >= 0) descriptors.push_back(proxy);
   if (send_descriptors(socket, descriptors)) return {};
   return os_error(errno, "cannot hand over the input", "");
 }
@@ -303,8 +305,9 @@ Result<StartedProcess> WaitingProcess::begin(const SandboxRequest& request,
   return StartedProcess{std::move(process_), std::move(control_), std::move(out_), std::move(err_)};
 }
 
-Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command) && {
-  auto sent = send_input(control_.get(), command);
+Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Command& command,
+                                      int proxy) && {
+  auto sent = send_input(control_.get(), command, proxy);
   if (sent) sent = send_all(control_.get(), framed(request));
   Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));
   ExitingProcess ending = std::move(process_);

@@ -68,9 +68,10 @@ class WaitingProcess {
   /// itself if no request arrives within kSpareMs.
   static Result<WaitingProcess> start_spare(const std::string& helper);
 
-  /// Sends the request and the command's input, and relays its output and a stop request. Returns
-  /// when every process of the command is dead. Uses no signal handlers.
-  Result<HelperRun> run(const SandboxRequest& request, const Command& command) &&;
+  /// Sends the request, the command's input and the socket of its proxy (-1: none), and relays its
+  /// output and a stop request. Returns when every process of the command is dead. Uses no signal
+  /// handlers.
+  Result<HelperRun> run(const SandboxRequest& request, const Command& command, int proxy = -1) &&;
   /// Sends the request with these descriptors, and returns at once.
   Result<StartedProcess> begin(const SandboxRequest& request,
                                const std::vector<int>& descriptors) &&;

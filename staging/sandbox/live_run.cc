@@ -181,6 +181,12 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRe
     descriptors.push_back(input.theirs.get());
   }
   descriptors.push_back(channel.theirs.get());
+  std::unique_ptr<EgressProxy> proxy;
+  if (request.proxy != 0) {
+    GALLEY_ASSIGN(auto hosts, parse_allowed_hosts(options.hosts));
+    GALLEY_ASSIGN(proxy, EgressProxy::start(std::move(hosts)));
+    descriptors.push_back(proxy->inner_end());
+  }
   GALLEY_ASSIGN(const auto home, open_writable_disk_directory(options.homes.upper));
   GALLEY_TRY(home->set_mode(RelPath::root(), kPrivateDirectory));
   GALLEY_ASSIGN(const FileStat stamped, home->stat(RelPath::root()));
@@ -190,6 +196,8 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRe
   run->began_ns_ = stamped.ctime_ns;
   channel.theirs = Fd();
   input.theirs = Fd();
+  if (proxy != nullptr) proxy->close_inner_end();
+  run->proxy_ = std::move(proxy);
   GALLEY_TRY(run->receive_mount(channel.ours));
   return run;
 }
@@ -245,7 +253,9 @@ Result<CommandResult> LiveRun::result() {
   HelperRun run;
   run.report = report;
   const Command none;
-  return result_of(request_, none, std::move(run));
+  auto ended = result_of(request_, none, std::move(run));
+  if (ended && proxy_ != nullptr) ended->refused_hosts = proxy_->refused();
+  return ended;
 }
 
 bool is_system_folder(const std::string& folder) {

@@ -17,6 +17,7 @@
 #include "staging/overlay/overlay.h"
 #include "staging/sandbox/absorb.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/helper_process.h"
 
 namespace galley {
@@ -49,7 +50,8 @@ struct LiveOptions {
   std::string git_config;             ///< text of `.gitconfig` there, unless it exists
   std::vector<std::string> writable;  ///< absolute, without links (check_host_folder())
   std::vector<HostLayer> layers;
-  bool has_consent = false;  ///< a person consented to the network for this program
+  bool has_consent = false;             ///< a person consented to the network for this program
+  std::vector<std::string> hosts = {};  ///< Command::hosts
 };
 
 /// Time between the request to stop and the kill.
@@ -64,7 +66,8 @@ inline constexpr std::chrono::milliseconds kStopGrace{5'000};
 /// Errors:    as CommandRunner's.
 class LiveRun {
  public:
-  /// Starts the program and returns when the overlay is mounted. build_request() makes `request`.
+  /// Starts the program and returns when the overlay is mounted. build_request() makes `request`,
+  /// from a command with `options.hosts`.
   static Result<std::unique_ptr<LiveRun>> start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace);
@@ -101,6 +104,7 @@ class LiveRun {
   Fd input_;
   Fd terminal_;
   Fd mount_;
+  std::unique_ptr<EgressProxy> proxy_;  ///< null: none
   int64_t began_ns_ = 0;
   bool is_over_ = false;
 };

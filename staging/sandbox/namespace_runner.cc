@@ -1,7 +1,9 @@
 #include "staging/sandbox/namespace_runner.h"
 
+#include <memory>
 #include <utility>
 
+#include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/request_builder.h"
 
 namespace galley {
@@ -31,9 +33,16 @@ Result<CommandResult> NamespaceRunner::run_in(const RelPath& directory, const Co
                                               ExitingProcess& helper) {
   GALLEY_ASSIGN(const int64_t began_ns, parts_.read_back.file_system_now());
   const auto started = parts_.clock.steady();
-  GALLEY_ASSIGN(HelperRun ended, pool_.run(request, command));
+  std::unique_ptr<EgressProxy> proxy;
+  if (request.proxy != 0) {
+    GALLEY_ASSIGN(auto hosts, parse_allowed_hosts(command.hosts));
+    GALLEY_ASSIGN(proxy, EgressProxy::start(std::move(hosts)));
+  }
+  GALLEY_ASSIGN(HelperRun ended,
+                pool_.run(request, command, proxy == nullptr ? -1 : proxy->inner_end()));
   helper = std::move(ended.helper);
   GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
+  if (proxy != nullptr) result.refused_hosts = proxy->refused();
   result.wall = parts_.clock.steady() - started;
   GALLEY_ASSIGN(const RelPath path, directory.join(*RelPath::parse("upper")));
   GALLEY_ASSIGN(const auto upper, parts_.homes.upper().directory().open_writable_directory(path));

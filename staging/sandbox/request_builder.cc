@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "staging/fs/host_file.h"
+#include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/fixed_time.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/resolve_program.h"
@@ -78,6 +79,9 @@ std::map<std::string, std::string> scrubbed_environment(const SandboxOptions& op
   if (command.is_deterministic) {
     all.erase("LC_CTYPE");
     for (auto& [name, value] : deterministic_environment(fixed_time_library())) all[name] = value;
+  }
+  if (!command.hosts.empty() && !command.is_deterministic) {
+    for (const auto& [name, value] : proxy_environment()) all[name] = value;
   }
   for (const auto& [name, value] : command.environment) all[name] = value;
   return all;
@@ -266,6 +270,8 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   if (command.network == NetworkAccess::kHost && !command.is_deterministic) {
     request.host_network = 1;
     add_host_network_files(request);
+  } else if (!command.hosts.empty() && !command.is_deterministic) {
+    request.proxy = 1;
   }
   request.fixed_random = command.is_deterministic ? 1 : 0;
   request.has_input = command.input_relay != nullptr || !command.input.empty() ? 1 : 0;

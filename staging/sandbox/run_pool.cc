@@ -74,18 +74,18 @@ std::optional<WaitingProcess> RunPool::take_helper() {
   return ready;
 }
 
-Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& command) {
+Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& command, int proxy) {
   // A waiting helper already has its own network namespace.
   auto ready = request.host_network == 0 ? take_helper() : std::nullopt;
   if (ready) {
-    auto run = std::move(*ready).run(request, command);
+    auto run = std::move(*ready).run(request, command, proxy);
     // The namespaces of the waiting helper are old. New ones may succeed where they fail.
     const bool is_of_no_use = run ? run->report.outcome == HelperOutcome::kSetupFailed
                                   : WaitingProcess::has_expired(run.error());
     if (!is_of_no_use) return run;
   }
   GALLEY_ASSIGN(WaitingProcess fresh, WaitingProcess::start(helper_));
-  return std::move(fresh).run(request, command);
+  return std::move(fresh).run(request, command, proxy);
 }
 
 void RunPool::retire(const RelPath& directory, ExitingProcess helper) {

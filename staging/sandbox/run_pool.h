@@ -72,7 +72,7 @@ class RunPool {
   Result<RelPath> take_directory();
 
   /// Runs the command with the ready helper, or else with a new one.
-  Result<HelperRun> run(const SandboxRequest& request, const Command& command);
+  Result<HelperRun> run(const SandboxRequest& request, const Command& command, int proxy);
 
   /// Takes the ready helper, if there is one.
   std::optional<WaitingProcess> take_helper();

@@ -59,8 +59,9 @@ const std::vector<Door>& system_doors() {
       {"sys/syscall.h", {"staging/fs/", "staging/sandbox/"}},
       {"linux/", {"staging/fs/", "staging/sandbox/"}},
       {"net/", {"staging/sandbox/"}},
-      {"arpa/inet.h", {"staging/fs/"}},
-      {"netinet/", {"staging/fs/"}},
+      {"arpa/inet.h", {"staging/fs/", "staging/sandbox/egress_proxy"}},
+      {"netinet/", {"staging/fs/", "staging/sandbox/egress_proxy", "staging/sandbox/helper/"}},
+      {"netdb.h", {"staging/sandbox/egress_proxy"}},
       {"sys/ptrace.h", {"staging/sandbox/"}},
       {"dlfcn.h", {"staging/git/", "base/ed25519_key"}},
   };

@@ -34,7 +34,8 @@ bool read_framed(int fd, std::string& bytes) {
 
 /// The number of descriptors sent with the request itself.
 size_t own_descriptors(const SandboxRequest& request) {
-  return (request.has_input != 0 ? 1U : 0U) + (request.live != 0 ? 1U : 0U);
+  return (request.has_input != 0 ? 1U : 0U) + (request.live != 0 ? 1U : 0U) +
+         (request.proxy != 0 ? 1U : 0U);
 }
 
 /// All descriptors of an admission, in the order of take_apart().
@@ -42,6 +43,7 @@ std::vector<int> descriptors_of(const ReceivedRequest& received, const LayerTree
   std::vector<int> all;
   if (received.input.is_open()) all.push_back(received.input.get());
   if (received.channel.is_open()) all.push_back(received.channel.get());
+  if (received.proxy.is_open()) all.push_back(received.proxy.get());
   if (!trees.workspace.is_open()) return all;
   all.push_back(trees.workspace.get());
   all.push_back(trees.upper_home.get());
@@ -62,6 +64,7 @@ bool take_apart(std::vector<Fd> all, bool has_trees, Admission& admission) {
   size_t next = 0;
   if (request.has_input != 0) admission.input = std::move(all[next++]);
   if (request.live != 0) admission.channel = std::move(all[next++]);
+  if (request.proxy != 0) admission.proxy = std::move(all[next++]);
   if (!has_trees) return true;
   trees.workspace = std::move(all[next++]);
   trees.upper_home = std::move(all[next++]);
@@ -86,8 +89,10 @@ bool receive_request(int control, ReceivedRequest& received) {
       descriptors.size() != own_descriptors(received.request)) {
     return false;
   }
-  if (received.request.has_input != 0) received.input = std::move(descriptors.front());
-  if (received.request.live != 0) received.channel = std::move(descriptors.back());
+  size_t next = 0;
+  if (received.request.has_input != 0) received.input = std::move(descriptors[next++]);
+  if (received.request.live != 0) received.channel = std::move(descriptors[next++]);
+  if (received.request.proxy != 0) received.proxy = std::move(descriptors[next++]);
   return true;
 }
 

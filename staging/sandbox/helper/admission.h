@@ -7,9 +7,9 @@
 #include "staging/sandbox/helper/layer_trees.h"
 
 // Passes a request to the processes that were started in advance. The engine sends the helper (the
-// monitor) the command's standard input and the channel as descriptors, then the bytes of the
-// request. The monitor sends the same to pid 1 over the lifeline, with the layers that root has
-// opened. So pid 1 can be started before there is a request.
+// monitor) the command's standard input, the channel and the proxy's socket as descriptors, then
+// the bytes of the request. The monitor sends the same to pid 1 over the lifeline, with the layers
+// that root has opened. So pid 1 can be started before there is a request.
 
 namespace galley {
 
@@ -19,6 +19,7 @@ struct ReceivedRequest {
   std::string bytes;  ///< the request, encoded
   Fd input;           ///< closed: the command reads the helper's own, /dev/null
   Fd channel;         ///< of a live run
+  Fd proxy;           ///< the way to its proxy
 };
 
 /// Waits for the engine's request. Returns false when the engine is gone or speaks another version.
@@ -33,6 +34,7 @@ struct Admission {
   SandboxRequest request;
   Fd input;
   Fd channel;
+  Fd proxy;
   LayerTrees trees;
 };
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/sched.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -135,6 +136,22 @@ bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& ov
   return send_descriptors(channel.get(), ends) || failed(failure, "answer the supervisor");
 }
 
+/// Sends the socket on which the command will find its proxy.
+bool open_proxy(const SandboxRequest& request, const Fd& proxy, SetupFailure& failure) {
+  if (request.proxy == 0) return true;
+  const Fd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(kProxyPort);
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool listens =
+      listener.is_open() &&
+      bind(listener.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) == 0 &&
+      listen(listener.get(), SOMAXCONN) == 0;
+  return (listens && send_descriptors(proxy.get(), {listener.get()})) ||
+         failed(failure, "open the proxy");
+}
+
 /// The main function of pid 1 until it starts the command.
 [[noreturn]] void pid_one_main(Links links, bool has_own_network, bool is_root) {
   links.notes_read = Fd();
@@ -164,11 +181,13 @@ bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& ov
   if (is_open) watch_layers(admission.trees, gauge);
   Fd overlay;
   if (!is_open || !enter_view(request, std::move(admission.trees), overlay, failure) ||
+      !open_proxy(request, admission.proxy, failure) ||
       !open_channel(request, admission.channel, overlay, failure)) {
     tell_and_exit(notes, failure);
   }
   overlay = Fd();
   admission.channel = Fd();
+  admission.proxy = Fd();
   live_as_pid_one(request, std::move(gauge), links.notes_write.release(),
                   links.lifeline_theirs.release());
 }

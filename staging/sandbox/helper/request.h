@@ -11,7 +11,8 @@
 // file and check kWireVersion, so the layout is private to one build.
 //
 //   engine -> helper   one byte, the number of descriptors sent with it (descriptors.h): the
-//                      command's standard input and the channel of a live run, if it has them
+//                      command's standard input, the channel of a live run and the socket of
+//                      its proxy, if it has them
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
 //   engine -> helper   one byte, any time later: kCancelByte kills the command, as the end of the
 //                      stream does; kStopByte asks it to end first
@@ -21,16 +22,21 @@
 // In a live run, pid 1 sends descriptors over the channel when the view exists and before the
 // command starts: the mounted overlay and, with `terminal`, the other end of its terminal.
 //
+// With `proxy`, pid 1 listens on kProxyPort of the loopback device of the command's own network,
+// and sends the listening socket over the socket of its proxy.
+//
 // A helper that is started with kSpareArgument and a number of milliseconds makes its namespaces
 // before there is a request. If no request arrives in that time it ends with kSpareExpired, having
 // done nothing.
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790009;       // "galley", 9
+inline constexpr uint64_t kWireVersion = 0x67616c6c6579000a;       // "galley", 10
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
 /// The size of the files that replace /dev/random and /dev/urandom in a deterministic call.
 inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
+/// Where a command's proxy listens (egress_proxy.h).
+inline constexpr uint16_t kProxyPort = 3128;
 inline constexpr int kControlFd = 3;  ///< of the helper
 /// A nameless helper's own file (nameless_program.h); the helper closes it.
 inline constexpr int kProgramFd = 4;
@@ -66,6 +72,7 @@ struct SandboxRequest {
   uint64_t uid = 0;                    ///< of the command, inside
   uint64_t gid = 0;
   uint64_t host_network = 0;
+  uint64_t proxy = 0;         ///< 1: a socket for its proxy is sent with it
   uint64_t fixed_random = 0;  ///< 1: /dev/random and /dev/urandom are a file of fixed bytes
   uint64_t wall_ms = 0;
   uint64_t grace_ms = 0;
@@ -121,7 +128,8 @@ void for_each_field(Request& r, Field field) {
   field(r.keep_from), field(r.keep_to), field(r.system), field(r.readable);
   field(r.restricts_programs), field(r.programs), field(r.covered), field(r.hidden);
   field(r.uid), field(r.gid);
-  field(r.host_network), field(r.fixed_random), field(r.wall_ms), field(r.grace_ms), field(r.cpu_s);
+  field(r.host_network), field(r.proxy), field(r.fixed_random), field(r.wall_ms), field(r.grace_ms),
+      field(r.cpu_s);
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);
   field(r.live), field(r.terminal), field(r.rows), field(r.columns);
