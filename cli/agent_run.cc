@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "base/printable.h"
@@ -184,7 +185,13 @@ Result<void> give(const AgentNeeds& needs, Arguments& arguments) {
     if (folder == needs.writable.front()) GALLEY_TRY(copy_settings(needs));
   }
   run.readable = needs.readable;
-  run.shares_network = run.has_consent = true;
+  run.has_consent = true;
+  run.shares_network = run.hosts.empty();
+  if (run.shares_network) return {};
+  for (const std::string_view host : needs.agent->hosts) {
+    const bool is_about_the_person = host.find(' ') != host.npos;
+    if (!is_about_the_person) run.hosts.emplace_back(host);
+  }
   return {};
 }
 

@@ -111,6 +111,7 @@ struct ExecArguments {
   bool keep_on_failure = false;
   bool drops_on_failure = false;
   bool shares_network = false;
+  std::vector<std::string> hosts;  ///< --allow-host
   bool is_deterministic = false;
   bool proposes_ignored = false;
   bool is_interactive = false;  ///< -i: forwards stdin, also from a terminal
@@ -130,6 +131,7 @@ struct RunArguments {
   std::string git_commits;          ///< --git-commits, of commit too: keep, drop; empty: ask
   std::string commit_time = "ask";  ///< acp --commit: ask, turn or session
   bool shares_network = false;
+  std::vector<std::string> hosts;  ///< --allow-host
   bool proposes_ignored = false;
   bool commits = false;
   bool keeps = false;

@@ -20,6 +20,7 @@
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/early_end.h"
+#include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/process_streams.h"
 #include "staging/sandbox/sandbox_denials.h"
 
@@ -125,6 +126,7 @@ Result<Command> command_of(Session& session, OutputView& view) {
   command.argv = arguments.words;
   const ExecArguments& exec = arguments.exec;
   if (exec.shares_network) command.network = NetworkAccess::kHost;
+  command.hosts = exec.hosts;
   if (exec.keep_on_failure || (exec.commits && !exec.drops_on_failure)) {
     command.effects = EffectsRule::kStageAlways;
   }
@@ -191,6 +193,7 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
       session.say(wall);
     }
   }
+  for (const std::string& host : result.refused_hosts) session.say(refused_host_text(host));
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(
         "sandbox.allow and exec capabilities hold for what a program starts, too: add what "

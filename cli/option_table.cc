@@ -290,6 +290,13 @@ void OptionTable::add_quiet(CLI::App* command, const char* about) {
   command->add_flag("--quiet", args_.diff.is_quiet, about);
 }
 
+CLI::Option* OptionTable::add_hosts(CLI::App* command, std::vector<std::string>& hosts) {
+  return add_list(
+             command, "--allow-host", hosts,
+             "Let it reach this host through a proxy, and no other; *.HOST names those below it")
+      ->type_name("HOST[:PORT]");
+}
+
 void OptionTable::add_exec_options(CLI::App* command) {
   ExecArguments& exec = args_.exec;
   command->add_flag("-i,--interactive", exec.is_interactive,
@@ -302,6 +309,7 @@ void OptionTable::add_exec_options(CLI::App* command) {
       ->add_flag("--deterministic", exec.is_deterministic,
                  "A fixed time, zone and locale, and no network")
       ->excludes(network);
+  add_hosts(command, exec.hosts)->excludes(network);
   add_seconds(command, "--timeout", exec.timeout_s, "Seconds it may run");
   command->add_option("--cpu", exec.cpu_s, "Seconds of processor time of all its processes")
       ->type_name("N");

@@ -82,6 +82,7 @@ class OptionTable {
   void add_conflict(CLI::App* command);
   /// --git-commits: keeps or drops the git commits of a run.
   void add_git_commits(CLI::App* command);
+  static CLI::Option* add_hosts(CLI::App* command, std::vector<std::string>& hosts);
   /// With `takes_edits`, --ignore-space-change has the meaning of git apply: it affects matching.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
   /// --report: writes the judgement in formats of other programs.

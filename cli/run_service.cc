@@ -16,6 +16,7 @@
 #include "engine/stages/run_basis.h"
 #include "server/agents/agent_needs.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/sandbox_denials.h"
@@ -81,6 +82,7 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   RunRequest request;
   request.command.argv = arguments.words;
   if (arguments.run.shares_network) request.command.network = NetworkAccess::kHost;
+  request.command.hosts = arguments.run.hosts;
   request.command.propose_ignored = arguments.run.proposes_ignored;
   GALLEY_ASSIGN(request.command.environment, run_environment(session, arguments.run.environment));
   request.command.readable = arguments.run.readable;
@@ -160,6 +162,9 @@ RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& su
     ending.status = run_exit_status(*result);
     ending.ended = words_for(*result);
     if (result->breach) ending.breach = result->breach->error().message;
+    for (const std::string& host : result->refused_hosts) {
+      ending.walls.push_back(refused_host_text(host));
+    }
   } else {
     ending.status = start_exit_status(result.error(), kExitFailure);
     ending.ended = "ended: " + result.error().message;

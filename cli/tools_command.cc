@@ -304,7 +304,12 @@ std::string shown_tool(const CustomManifest& manifest) {
     needs += (needs.empty() ? "" : ", ") + printable_line(need);
   }
   text += "  needs " + needs + "\n";
-  if (manifest.uses_network) text += "  reaches the network of this machine, all of it\n";
+  if (!manifest.hosts.empty()) {
+    text += "  reaches these hosts: " +
+            printable_line(fmt::format("{}", fmt::join(manifest.hosts, ", "))) + "\n";
+  } else if (manifest.uses_network) {
+    text += "  reaches the network of this machine, all of it\n";
+  }
   for (const std::string& name : manifest.secrets) {
     text += "  gets the secret " + printable_line(name) + "\n";
   }

@@ -283,7 +283,9 @@ void add_detach_keys(OptionTable& table, CLI::App* command) {
 /// Options for the host's network, folders and variables, of `run` and `acp`.
 void add_reach_options(OptionTable& table, CLI::App* run) {
   Arguments& args = table.arguments();
-  run->add_flag("--network", args.run.shares_network, "Give it the host's network");
+  CLI::Option* network =
+      run->add_flag("--network", args.run.shares_network, "Give it the host's network");
+  OptionTable::add_hosts(run, args.run.hosts)->excludes(network);
   OptionTable::add_list(run, "--allow-write", args.run.writable,
                         "Let it write this folder of the host, such as its own state")
       ->type_name("PATH");

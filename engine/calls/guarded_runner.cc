@@ -13,6 +13,7 @@
 #include "staging/fs/user_state.h"
 #include "staging/git/git_files.h"
 #include "staging/git/ignore_files.h"
+#include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/live_run.h"
 #include "staging/sandbox/resolve_program.h"
@@ -136,7 +137,10 @@ class GuardedRunner final : public CommandRunner {
     GALLEY_TRY(programs_.check(command, search_path));
     GALLEY_TRY(check_network(command, has_consent));
     Command bounded_command = command;
-    if (options_.is_offline) bounded_command.network = NetworkAccess::kNone;
+    if (options_.is_offline) {
+      bounded_command.network = NetworkAccess::kNone;
+      bounded_command.hosts.clear();
+    }
     bounded_command.walls = programs_.walls(command, search_path);
     bounded_command.limits = bounded(command.limits, config_->sandbox);
     bounded_command.is_deterministic |= config_->sandbox.is_deterministic;
@@ -157,7 +161,8 @@ class GuardedRunner final : public CommandRunner {
   }
 
   Result<void> check_network(const Command& command, bool has_consent) const {
-    if (command.network != NetworkAccess::kHost) return {};
+    if (command.network != NetworkAccess::kHost && command.hosts.empty()) return {};
+    GALLEY_TRY(parse_allowed_hosts(command.hosts));
     if (!config_->sandbox.allows_network && !has_consent) {
       return fail(ErrorKind::kRefused, "command.network_denied",
                   "the network is denied: set sandbox.network = true in galley.toml, or run the "

@@ -35,6 +35,7 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
   if (!request.layered.empty()) input["layers"] = request.layered;
   if (!request.command.readable.empty()) input["readable"] = request.command.readable;
   if (request.has_consent) input["consent"] = true;
+  if (!request.command.hosts.empty()) input["hosts"] = request.command.hosts;
   return input;
 }
 
@@ -164,6 +165,7 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRe
   options.git_config = GitFiles(workspace.place.path, effective_user()).identity();
   options.writable = request.writable;
   options.has_consent = request.has_consent;
+  options.hosts = request.command.hosts;
   GALLEY_ASSIGN(options.layers,
                 host_layers(state_->stage->directory(), request, workspace.place.path,
                             workspace.persistent.own_path("stage/" + state_->id)));

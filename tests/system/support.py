@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import hashlib
+import http.server
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -92,6 +94,22 @@ def skip_for_walls(reason):
     if REQUIRES_SANDBOX:
         raise AssertionError(f"GALLEY_REQUIRE_SANDBOX=1, but {reason}")
     raise unittest.SkipTest(reason)
+
+
+class SilentFiles(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_arguments):
+        pass
+
+
+def serve_files(case, folder, address):
+    """Serves the folder over HTTP until the test ends. Returns the port."""
+    server = http.server.ThreadingHTTPServer((address, 0), functools.partial(SilentFiles, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    case.addCleanup(thread.join)
+    case.addCleanup(server.server_close)
+    case.addCleanup(server.shutdown)
+    return server.server_port
 
 
 class SystemCase(unittest.TestCase):

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 import hostile
-from support import GALLEY, SystemCase, need_own_mounts, snapshot
+from support import GALLEY, SystemCase, need_own_mounts, serve_files, snapshot
 
 TREE = r"""
 mkdir -p src/lib/deep docs empty/inner assets
@@ -431,6 +431,30 @@ class Exec(SystemCase):
         call = json.loads(self.galley("--agent", "bot", "--json", "call", "Bash", '{"command": "true"}', expect=1).stdout)
         self.assertEqual(call["error"]["reason"], "command.no_capability")
         self.galley("--agent", "bot", "call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
+
+    def test_allowed_hosts_are_all_that_a_command_reaches(self):
+        folder = self.scratch / "served"
+        folder.mkdir()
+        (folder / "page").write_text("a page\n")
+        host = f"127.0.0.2:{serve_files(self, folder, '127.0.0.2')}"
+        other = host.replace("127.0.0.2", "127.0.0.3")
+        lines = (f"curl -sS http://{host}/page; curl -sSp http://{host}/page; curl -sS http://{other}/page; "
+                 f"curl -sS --noproxy '*' http://{host}/page; cat /proc/net/dev | wc -l")
+        command = ["exec", "--allow-host", host, "--", "sh", "-c", lines]
+        self.galley("begin", expect=0)
+        self.assertIn(b"sandbox.network = true", self.galley(*command, expect=1).stderr)
+        (self.work / "galley.toml").write_text("[sandbox]\nnetwork = true\n")
+        self.galley("trust", expect=0)
+        ran = self.galley(*command, expect=0)
+        refusal = f"{other} is not an allowed host: allow it with --allow-host {other}\n"
+        self.assertEqual(ran.stdout.decode(), f"a page\na page\ngalley: {refusal}3\n")
+        self.assertIn(refusal, ran.stderr.decode())
+        self.assertIn(b"Couldn't connect", ran.stderr)
+        self.assertIn(b"is not a host", self.galley("exec", "--allow-host", "https://a.org/", "--", "true", expect=2).stderr)
+        self.galley("exec", "--network", "--allow-host", "a.org", "--", "true", expect=2)
+        said = self.galley("run", "--drop", "--allow-host", host, "--", "sh", "-c", lines, expect=0)
+        self.assertIn(refusal, said.stderr.decode())
+        self.assertEqual(said.stdout.count(b"a page"), 2)
 
     def test_programs_of_a_call_have_the_memory_of_their_tool(self):
         self.galley("begin", expect=0)

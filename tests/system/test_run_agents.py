@@ -158,6 +158,15 @@ class Needs(AgentCase):
         self.alone("run", "--drop", "--layer", self.home / ".codex", "codex", expect=0)
         self.assertEqual((self.home / ".codex/state").read_text(), "before\n")
 
+    def test_allowed_hosts_take_the_rest_of_the_network_away(self):
+        self.allow()
+        ran = self.alone("run", "--drop", "--allow-host", "registry.example.org", "codex", expect=0)
+        self.assertIn(b"\n1\n", ran.stdout, "the loopback device alone")
+        record = json.loads((self.work / ".galley/audit.jsonl").read_text().splitlines()[0])
+        self.assertFalse(record["input"]["network"])
+        self.assertEqual(record["input"]["hosts"][0], "registry.example.org")
+        self.assertIn("api.openai.com", record["input"]["hosts"], "a host of the agent itself")
+
     def test_given_options_need_no_consent(self):
         self.rules("[sandbox]\nnetwork = true\nreadable = [\"%s\"]\n" % self.programs.parent)
         (self.home / ".codex").mkdir()
