@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "base/rel_path.h"
 #include "base/text.h"
+#include "staging/sandbox/egress_proxy.h"
 #include "tools/json_input.h"
 #include "tools/tool_definition.h"
 
@@ -157,24 +158,19 @@ Result<void> read_resources(const ManifestObject& capabilities, CustomManifest& 
   return {};
 }
 
-/// Allows all hosts or none: the sandbox has either a separate network or that of the host.
+/// Reads the hosts that the program may reach: none, all or a list.
 Result<void> read_egress(const ManifestObject& capabilities, CustomManifest& manifest) {
   GALLEY_ASSIGN(const ManifestObject network, capabilities.below("network"));
   GALLEY_TRY(network.check_keys({"egress"}));
-  GALLEY_ASSIGN(const auto hosts, network.texts("egress"));
+  GALLEY_ASSIGN(auto hosts, network.texts("egress"));
   if (hosts.empty()) return {};
-  if (hosts.size() == 1 && hosts.front() == "*") {
-    manifest.uses_network = true;
-    return {};
+  manifest.uses_network = true;
+  if (std::find(hosts.begin(), hosts.end(), "*") != hosts.end()) return {};
+  if (!parse_allowed_hosts(hosts)) {
+    return network.wrong("egress", "[\"*\"], or a list of hosts such as \"api.example.org\"");
   }
-  Error error = network
-                    .invalid("tool.egress_not_enforceable",
-                             "'capabilities.network.egress' names hosts, but the sandbox cannot "
-                             "limit a program to some hosts: give [] for no network, or [\"*\"] "
-                             "for all of the host's, which needs the capability net:host")
-                    .value();
-  error.kind = ErrorKind::kRefused;
-  return fail(std::move(error));
+  manifest.hosts = std::move(hosts);
+  return {};
 }
 
 /// Reads the capabilities that the caller must have. A custom tool always runs a program and can

@@ -24,7 +24,8 @@ struct CustomManifest {
   std::string package;                   ///< `name` of the manifest: the package of the tool
   std::string text;                      ///< the manifest as it was read
   std::string executable;                ///< in the manifest's folder; empty: it cannot be called
-  bool uses_network = false;             ///< the whole network of the host
+  bool uses_network = false;             ///< callers need `net:host`
+  std::vector<std::string> hosts;        ///< the only ones; empty: all, if `uses_network`
   bool writes = false;                   ///< its writes are staged; else they are dropped
   std::vector<std::string> writable;     ///< patterns of `fs:write:…`; empty: every path
   std::vector<std::string> secrets;      ///< names of the secrets in its environment

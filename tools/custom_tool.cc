@@ -243,7 +243,10 @@ Result<Command> CustomTool::command_for(const json& args, const ToolContext& con
   // In a dry run, the executor reverts the staged changes.
   command.effects = manifest_.writes ? EffectsRule::kStageOnSuccess : EffectsRule::kDrop;
   command.is_deterministic = context.deterministic;
-  if (manifest_.uses_network && !context.deterministic) command.network = NetworkAccess::kHost;
+  command.hosts = manifest_.hosts;
+  if (manifest_.uses_network && manifest_.hosts.empty() && !context.deterministic) {
+    command.network = NetworkAccess::kHost;
+  }
   command.stop = context.stop;
   if (context.logger) {
     // Standard output is the answer, so it is not shown while the tool runs.

@@ -310,8 +310,8 @@ class CustomToolsAreTrusted(CustomToolCase):
                  ("tool.exists", lambda: without(provides={"tool": "Read"})),
                  ("tool.name", lambda: without(provides={"tool": "a b"})),
                  ("tool.schema", lambda: without(input_schema={"type": "object", "$dynamicRef": "#x"})),
-                 ("tool.egress_not_enforceable",
-                  lambda: without(capabilities={"network": {"egress": ["example.org"]}})),
+                 ("manifest.value",
+                  lambda: without(capabilities={"network": {"egress": ["https://example.org/"]}})),
                  ("tool.folder", link))
         for expected, make in cases:
             with self.subTest(expected=expected):
@@ -392,6 +392,30 @@ except urllib.error.HTTPError as no:
         self.assertEqual((error["code"], error["reason"]), ("EQUOTA", "service.rate_limited"))
         self.assertEqual(error["details"], {"retry_after_ms": 60000})
         self.assertNotIn("s3cret", (self.work / ".galley" / "audit.jsonl").read_text())
+
+
+class HostLists(CustomToolCase):
+    PROGRAM = """import json, sys, urllib.error, urllib.request
+def status(host):
+    try:
+        return urllib.request.urlopen(f"http://{host}/").status
+    except urllib.error.URLError as error:
+        return getattr(error, "code", 0)
+print(json.dumps({"ok": True, "data": {"got": [status(host) for host in json.load(sys.stdin)["arguments"]["hosts"]]}}))
+"""
+
+    def test_a_list_of_hosts_is_all_that_a_tool_reaches(self):
+        (self.work / "galley.toml").write_text(HOST_NETWORK)
+        server = support.serve_files(self, self.scratch, "127.0.0.2")
+        allowed = f"127.0.0.2:{server}"
+        self.write_tool("", capabilities={"network": {"egress": [allowed]}})
+        (self.folder / "run").write_text("#!/usr/bin/env python3\n" + self.PROGRAM)
+        self.assertIn(f"reaches these hosts: {allowed}\n",
+                      self.galley("tools", "add", "-n", self.folder, expect=0).stdout.decode())
+        self.add()
+        self.galley("--agent", "net", "begin", expect=0)
+        arguments = json.dumps({"hosts": [allowed, f"127.0.0.3:{server}"]})
+        self.assertEqual(self.call(arguments=arguments, agent=("--agent", "net"))["data"], {"got": [200, 403]})
 
 
 class AiosPack(CustomToolCase):

@@ -14,8 +14,10 @@ namespace galley {
 namespace {
 
 using nlohmann::json;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// The manifest of Nachos' document, with the fields that it lacks here.
 json nachos() {
@@ -112,15 +114,15 @@ TEST(CustomManifests, ResourcesBecomeLimitsOfTheSandbox) {
   }
 }
 
-TEST(CustomManifests, AListOfHostsIsRefused) {
-  for (const json& hosts :
-       {json{"api.example.org"}, json{"*.example.org"}, json{"*", "api.example.org"}}) {
-    EXPECT_THAT(manifest_refusal(with("/capabilities/network/egress", hosts)),
-                HasSubstr("tool.egress_not_enforceable"))
-        << hosts;
-  }
-  const auto read = parsed(with("/capabilities/network/egress", {"api.example.org"}));
-  EXPECT_EQ(read.error().kind, ErrorKind::kRefused);
+TEST(CustomManifests, AListOfHostsNeedsTheNetworksCapability) {
+  const auto read =
+      parsed(with("/capabilities/network/egress", {"api.example.org", "*.b.org:8443"}));
+  EXPECT_TRUE(read->uses_network);
+  EXPECT_THAT(read->hosts, ElementsAre("api.example.org", "*.b.org:8443"));
+  EXPECT_THAT(read->info.capabilities, Contains("net:host"));
+  EXPECT_THAT(parsed(with("/capabilities/network/egress", {"*", "a.org"}))->hosts, IsEmpty());
+  EXPECT_THAT(manifest_refusal(with("/capabilities/network/egress", {"https://a.org/"})),
+              HasSubstr("manifest.value"));
 }
 
 TEST(CustomManifests, UnknownKeysAreRefusedWithTheNearestKey) {
@@ -200,7 +202,8 @@ TEST(CustomManifests, TheSchemaAndTheParserAcceptTheSameKeys) {
     EXPECT_EQ(manifest_refusal(manifest).find("manifest.unknown_key"), std::string::npos) << key;
   }
   EXPECT_FALSE(schema->check(with("/excutable", "x")).empty());
-  EXPECT_FALSE(schema->check(with("/capabilities/network/egress", {"a.org"})).empty());
+  EXPECT_EQ(describe(schema->check(with("/capabilities/network/egress", {"a.org"}))), "");
+  EXPECT_FALSE(schema->check(with("/capabilities/network/egress", {17})).empty());
 }
 
 TEST(CustomManifests, ManifestsOfTheAiosPackAreValid) {
