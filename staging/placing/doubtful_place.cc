@@ -206,9 +206,8 @@ Hunk reversed(const Hunk& hunk) {
 
 bool is_proved_at(FileIndex& index, const Hunk& hunk, const Hunk& back, int64_t start) {
   if (anchor_against(index, back, start)) return false;
-  const bool is_at_number =
-      hunk.has_numbers && hunk.counts_agree && start + 1 == static_cast<int64_t>(hunk.new_start);
-  if (!tells_context(hunk)) return is_at_number;
+  // A line number proves nothing: other lines may have moved there.
+  if (!tells_context(hunk)) return false;
   // Only at the start or end of the file may a diff with numbers lack context.
   const auto size = static_cast<int64_t>(index.lines().size());
   const int64_t end = start + static_cast<int64_t>(pre_image(back).size());

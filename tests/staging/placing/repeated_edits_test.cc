@@ -83,6 +83,16 @@ TEST(RepeatedEdits, AMessageNamesTheNewLinesElsewhereBeforeTheWayOut) {
                        "found: read the file again and make the edit anew"));
 }
 
+TEST(RepeatedEdits, ALineNumberAloneProvesNothing) {
+  const std::string file = "int f() {\n  x();\n}\nint g() {\n  y();\n}\n";
+  for (const char* hunk :
+       {"@@ -2,1 +2,1 @@\n-something that never was here\n+  x();\n",
+        "@@ -4,2 +4,2 @@\n-int old() {\n-  gone();\n+int g() {\n+  y();\n",
+        "@@ -3,2 +3,3 @@\n }\n-int removed_long_ago(void);\n+int g() {\n+  y();\n"}) {
+    EXPECT_EQ(made_by_hunk(file, hunk).text, "patch.context_not_found") << hunk;
+  }
+}
+
 // --- pasted from a listing ----------------------------------------------------------------------
 
 const std::string kListing =
