@@ -33,6 +33,7 @@ enum class Scope : uint8_t {
   kEdits,    ///< all except tool calls, which have their own options
   kHunks,    ///< formats with hunks: unified and apply_patch
   kUnified,  ///< only the unified diff
+  kWhole,    ///< also whole files in fences
 };
 
 struct FormatOption {
@@ -54,7 +55,7 @@ constexpr std::array kFormatOptions = {
                  "its edits cannot be turned round"},
     FormatOption{"--recount", Scope::kHunks, [](const EditArguments& edit) { return edit.recount; },
                  kNoEnd},
-    FormatOption{"--complete", Scope::kHunks,
+    FormatOption{"--complete", Scope::kWhole,
                  [](const EditArguments& edit) { return edit.is_complete; }, kNoEnd},
     FormatOption{"--truncated", Scope::kHunks,
                  [](const EditArguments& edit) { return edit.is_truncated; }, kNoEnd},
@@ -97,6 +98,7 @@ bool is_in(Scope scope, EditFormat format) {
     case EditFormat::kApplyPatch:
       return scope != Scope::kUnified;
     case EditFormat::kSearchReplace:
+      return scope == Scope::kEdits || scope == Scope::kWhole;
     case EditFormat::kEdits:
       return scope == Scope::kEdits;
     case EditFormat::kCalls:

@@ -19,9 +19,9 @@ void add_filter(CLI::App* command, EditArguments& edit, const char* name, bool i
 
 /// Returns the two options with which the caller says whether a document was cut off.
 std::array<CLI::Option*, 2> add_ending(CLI::App* command, EditArguments& edit) {
-  CLI::Option* complete =
-      command->add_flag("--complete", edit.is_complete,
-                        "The document is whole: read a last hunk with too few lines as it is");
+  CLI::Option* complete = command->add_flag(
+      "--complete", edit.is_complete,
+      "The document is whole: take a last hunk with too few lines, and all of each fence");
   CLI::Option* truncated =
       command->add_flag("--truncated", edit.is_truncated,
                         "The document may be cut off: refuse a last hunk with too few lines");

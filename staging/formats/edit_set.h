@@ -127,7 +127,8 @@ struct FileEdit {
   std::vector<Hunk> hunks;                ///< placed together: in order, without overlap
   std::vector<TextEdit> text_edits;       ///< in order, each on the result of the last
   std::optional<std::string_view> whole;  ///< of kWrite, and of kCreate without hunks
-  bool may_be_new = false;  ///< `whole` of kModify may make a file; a name in prose may not
+  bool is_complete = false;  ///< the caller says that `whole` of kModify is all of the file
+  bool may_be_new = false;   ///< `whole` of kModify may make a file; a name in prose may not
   std::optional<BinaryPatch> binary;          ///< pre-image to post-image
   std::optional<BinaryPatch> binary_reverse;  ///< post-image to pre-image
   bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch
@@ -174,6 +175,7 @@ struct ReadOptions {
   /// with too few lines usually has wrong counts, and was not cut off.
   bool is_delimited = false;
   DocumentEnd end = DocumentEnd::kUnknown;
+  bool has_whole_files = false;  ///< the caller says so of the files in its fences
   /// Called with the format of each part if the document is read as kAuto. An error refuses the
   /// whole document.
   std::function<Result<void>(EditFormat)> check_format;

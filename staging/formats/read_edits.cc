@@ -95,6 +95,7 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
   of_part.strip = options.strip;
   of_part.recount = options.recount;
   of_part.unidiff_zero = options.unidiff_zero;
+  of_part.has_whole_files = options.has_whole_files;
   EditSet all;
   all.format = answer.parts.front().format;
   for (size_t i = 0; i < answer.parts.size(); ++i) {
@@ -485,9 +486,11 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
   if (answer.parts.empty() && !answer.unread.empty() && !is_bare_json) {
     return unread(answer.unread, "this looks like an edit and cannot be read as one");
   }
-  auto set = is_bare_json ? read_one(std::move(text), EditFormat::kEdits, options, read_json)
-             : is_of_one  ? read_one(std::move(text), asked, options, read_json)
-                          : read_parts(text, answer, options, read_json);
+  ReadOptions own = options;
+  own.has_whole_files = options.end == DocumentEnd::kComplete;
+  auto set = is_bare_json ? read_one(std::move(text), EditFormat::kEdits, own, read_json)
+             : is_of_one  ? read_one(std::move(text), asked, own, read_json)
+                          : read_parts(text, answer, own, read_json);
   // A bare JSON document was read to its end, even if its last brace is missing.
   if (set && !answer.unread.empty() && !is_bare_json) {
     return unread(

@@ -20,7 +20,8 @@ namespace {
 /// reads Aider's whole files: a name and a fence.
 class BlockReader {
  public:
-  BlockReader(std::string_view text, EditSet& set) : document_(text), set_(set) {}
+  BlockReader(std::string_view text, bool has_whole_files, EditSet& set)
+      : document_(text), has_whole_files_(has_whole_files), set_(set) {}
 
   Result<void> run() {
     while (at_ < document_.size()) {
@@ -44,11 +45,13 @@ class BlockReader {
       file.path = shown.name;
       file.whole = document_.span(shown.fence + 1, shown.end);
       file.document_line = static_cast<uint32_t>(shown.fence + 1);
+      file.is_complete = has_whole_files_;
       // A bare word before a fence without a language may be the name of a command's output.
       const std::string_view head = trimmed(document_[shown.fence]);
-      file.may_be_new = file.path.find('/') != std::string::npos
-                            ? head.find_first_not_of("`~") != std::string_view::npos
-                            : has_language_and_name(head) && is_only_fence(shown);
+      const bool names_folder = file.path.find('/') != std::string::npos;
+      file.may_be_new =
+          has_whole_files_ || (names_folder ? head.find_first_not_of("`~") != std::string_view::npos
+                                            : has_language_and_name(head) && is_only_fence(shown));
       set_.leniencies.push_back(
           {"whole_file", "a fence is taken for all of the file", file.path, file.document_line});
       set_.files.push_back(std::move(file));
@@ -210,6 +213,7 @@ class BlockReader {
   }
 
   Lines document_;
+  bool has_whole_files_;
   EditSet& set_;
   size_t at_ = 0;
   size_t after_block_ = 0;  // the line after the last block
@@ -226,7 +230,7 @@ Result<EditSet> read_search_replace(std::string text, const ReadOptions& options
   EditSet set;
   set.format = EditFormat::kSearchReplace;
   if (!text.empty() && text.back() != '\n') text.push_back('\n');
-  GALLEY_TRY(BlockReader(set.keep(std::move(text)), set).run());
+  GALLEY_TRY(BlockReader(set.keep(std::move(text)), options.has_whole_files, set).run());
   if (set.files.empty() && !options.allow_empty) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch", "no '<<<<<<< SEARCH' block was found");
   }

@@ -116,7 +116,7 @@ class ContentMaker {
   tl::unexpected<Error> not_whole(const std::string& why) const {
     return fail(ErrorKind::kRefused, "patch.part_of_file",
                 "'" + path_.str() + "' may not be all of the file in the fence: " + why +
-                    "; send a diff, or write the file with the JSON edit {\"path\", \"content\"}",
+                    "; send a diff, or say that it is all of the file (--complete)",
                 path_.str());
   }
 
@@ -153,9 +153,11 @@ class ContentMaker {
                           telling.back() == Fate::kKept &&
                           std::count(telling.begin(), telling.begin() + ends, Fate::kGone) == 0 &&
                           std::count(telling.end() - ends, telling.end(), Fate::kGone) == 0;
-    if (!has_ends) return not_whole("it does not begin and end as the file");
+    if (!edit_.is_complete && !has_ends) return not_whole("it does not begin and end as the file");
     const auto kept = static_cast<size_t>(std::count(telling.begin(), telling.end(), Fate::kKept));
-    if (3 * kept < 2 * telling.size()) return not_whole("many lines of the file are not there");
+    const bool is_mostly_kept = 3 * kept >= 2 * telling.size();
+    if (!edit_.is_complete && !is_mostly_kept)
+      return not_whole("many lines of the file are not there");
     GALLEY_TRY(check_elisions(before, after, changed));
     GALLEY_TRY(check_encoding(path_, base, text));
     return text;

@@ -19,12 +19,15 @@ constexpr const char* kSixFunctions =
 
 /// Stages an answer about the file `path`. Returns the reason of the refusal, or "staged".
 std::string result_of(const std::string& answer, const std::string& path = "f.cc",
-                      const std::string& content = kSixFunctions) {
+                      const std::string& content = kSixFunctions,
+                      DocumentEnd end = DocumentEnd::kUnknown) {
   auto workspace = make_memory_directory();
   EXPECT_TRUE(make_directories(*workspace, RelPath::parse(path)->parent(), 0755));
   auto opened = workspace->open_writable_file(*RelPath::parse(path), OpenMode::kOpenOrCreate, 0644);
   EXPECT_TRUE(opened && (*opened)->write_at(0, content));
-  auto edits = read_edits(answer, EditFormat::kAuto, {});
+  ReadOptions options;
+  options.end = end;
+  auto edits = read_edits(answer, EditFormat::kAuto, options);
   if (!edits) return edits.error().reason;
   SystemClock clock;
   Overlay overlay(*workspace, make_memory_store(), clock);
@@ -33,6 +36,10 @@ std::string result_of(const std::string& answer, const std::string& path = "f.cc
   const FileOutcome& file = outcome->files.at(0);
   if (file.refusal) return file.refusal->reason;
   return file.failures.empty() ? "staged" : file.failures[0].reason;
+}
+
+std::string result_of(const std::string& answer, DocumentEnd end) {
+  return result_of(answer, "f.cc", kSixFunctions, end);
 }
 
 /// The file in a fence, with `text` in the place of the function b.
@@ -83,6 +90,18 @@ TEST(ElidedLines, AShortCommentIsNotTakenForLinesOfCode) {
                                  "// x grows below\n+  x += 6;\n+  y += 2;", "x += 6;  // ..."}) {
     EXPECT_EQ(result_of(diff_with(text), "f.cc", file), "staged") << text;
   }
+}
+
+TEST(ElidedLines, ACompleteDocumentReplacesItsFilesAndMakesNewOnes) {
+  const std::string other = "f.cc\n```cpp\nint z() {\n  return 0;\n}\n```\n";
+  EXPECT_EQ(result_of(other), "patch.part_of_file");
+  EXPECT_EQ(result_of(other, DocumentEnd::kComplete), "staged");
+  EXPECT_EQ(result_of(shown_with("// ... rest unchanged\n\n"), DocumentEnd::kComplete),
+            "patch.part_of_file");
+  const std::string made = "new.py\n```python\nx = 1\n```\n";
+  EXPECT_EQ(result_of(made), "patch.file_not_found");
+  EXPECT_EQ(result_of(made, DocumentEnd::kComplete), "staged");
+  EXPECT_EQ(result_of(other + "\n" + made, DocumentEnd::kComplete), "staged");
 }
 
 TEST(ElidedLines, AWholeFileMayHaveNewComments) {
