@@ -85,10 +85,14 @@ std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions) {
   return turns;
 }
 
+bool is_to_undo(const TxSummary& one) {
+  return one.problem.empty() && !one.undoes && !one.undone_by;
+}
+
 Result<TxId> newest_of_session(const History& history, const std::string& session) {
   GALLEY_ASSIGN(const auto all, list_session(history, session));
   for (const TxSummary& one : all) {
-    if (one.problem.empty() && !one.undoes && !one.undone_by) return one.id;
+    if (is_to_undo(one)) return one.id;
   }
   return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
               "nothing to undo: this session has no transaction in effect; `galley log` lists all, "

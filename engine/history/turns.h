@@ -42,6 +42,9 @@ struct TurnSummary {
 Result<TurnSummary> find_turn(const History& history, const std::string& text,
                               const std::string& session);
 
+/// Whether a transaction is in effect and not an undo.
+[[nodiscard]] bool is_to_undo(const TxSummary& one);
+
 /// The newest transaction of a session that is in effect and not an undo.
 /// Errors: kNotFound `history.nothing_to_undo`.
 Result<TxId> newest_of_session(const History& history, const std::string& session);

@@ -11,6 +11,7 @@
 #include "base/rel_path.h"
 #include "base/text.h"
 #include "engine/history/rebase.h"
+#include "engine/history/turns.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "server/session/call_results.h"
 #include "server/session/conflict_answers.h"
@@ -369,7 +370,7 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   const std::vector<ReviewComment> comments = comments_on(*transaction);
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
   const auto* conflict = std::get_if<Conflict>(&outcome);
-  if (const auto* receipt = std::get_if<Receipt>(&outcome)) note_commit(receipt->id.str());
+  if (const auto* receipt = std::get_if<Receipt>(&outcome)) note_commit(receipt->id);
   std::vector<PathConflict> listed;
   if (conflict != nullptr) listed = inner(*transaction).conflicts().value_or(listed);
   GALLEY_TRY(transaction.give_back(std::holds_alternative<Receipt>(outcome)));
@@ -484,7 +485,7 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
   return call_result("dropped what was staged", {{"dropped", true}});
 }
 
-void TransactionTools::note_commit(const std::string& id) {
+void TransactionTools::note_commit(TxId id) {
   if (is_shared_) return;
   const std::lock_guard lock(mutex_);
   committed_.push_back({open_->who().session, id});
@@ -493,15 +494,31 @@ void TransactionTools::note_commit(const std::string& id) {
 
 void TransactionTools::forget_commit(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(committed_, [&](const OwnCommit& one) { return one.id == id; });
+  std::erase_if(committed_, [&](const OwnCommit& one) { return one.id.str() == id; });
 }
 
-std::string TransactionTools::newest_own_commit() {
+Result<std::vector<std::string>> TransactionTools::own_commits() {
   const std::string session = open_->who().session;
-  const std::lock_guard lock(mutex_);
-  const auto newest = std::find_if(committed_.rbegin(), committed_.rend(),
-                                   [&](const OwnCommit& one) { return one.session == session; });
-  return newest == committed_.rend() ? std::string() : newest->id;
+  std::set<TxId> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const OwnCommit& one : committed_) {
+      if (one.session == session) found.insert(one.id);
+    }
+  }
+  if (!session.empty()) {
+    HistoryFilter filter;
+    filter.session = session;
+    filter.with_lines = false;
+    const auto all = workspace_->log(filter);
+    if (!all && all.error().reason != "history.empty") return fail(all.error());
+    for (const TxSummary& one : all.value_or(std::vector<TxSummary>())) {
+      if (is_to_undo(one)) found.insert(one.id);
+    }
+  }
+  std::vector<std::string> ids;
+  for (auto id = found.rbegin(); id != found.rend(); ++id) ids.push_back(id->str());
+  return ids;
 }
 
 Result<ordered_json> TransactionTools::undo(const json& arguments, McpRequest& request) {
@@ -513,13 +530,11 @@ Result<ordered_json> TransactionTools::undo(const json& arguments, McpRequest& r
                 "name the commit in 'id', as galley_commit or galley_log gives it: clients without "
                 "a session share this server");
   }
-  while (true) {
-    const std::string id = named.empty() ? newest_own_commit() : named;
-    if (id.empty()) {
-      return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
-                  "this session has no commit that it could take back; galley_log lists the "
-                  "commits of others, and 'id' names one of them");
-    }
+  std::vector<std::string> ids = {named};
+  if (named.empty()) {
+    GALLEY_ASSIGN(ids, own_commits());
+  }
+  for (const std::string& id : ids) {
     const auto outcome = workspace_->undo(id, {}, who);
     // Others may have taken it back meanwhile, or dropped it from the history.
     const bool is_gone = outcome ? std::holds_alternative<NothingToCommit>(*outcome)
@@ -529,6 +544,9 @@ Result<ordered_json> TransactionTools::undo(const json& arguments, McpRequest& r
     if (!outcome) return fail(outcome.error());
     return commit_result(*outcome, {});
   }
+  return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
+              "this session has no commit that it could take back; galley_log lists the "
+              "commits of others, and 'id' names one of them");
 }
 
 void TransactionTools::keep_output(const std::string& execution, CutOutput output) {

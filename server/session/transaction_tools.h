@@ -38,9 +38,10 @@ class TransactionTools {
   nlohmann::ordered_json call(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request);
 
-  /// Remembers a commit of this session: galley_undo without an id takes back only these. Clients
-  /// that share the connection would take back each other's, so those are not remembered.
-  void note_commit(const std::string& id);
+  /// Remembers a commit of this connection: galley_undo without an id takes back only these and
+  /// those of the session in the history. Clients that share the connection would take back each
+  /// other's, so those are not remembered.
+  void note_commit(TxId id);
 
   /// Keeps an output of a call without a stored transaction for galley_output, as long as the
   /// connection lasts and within the limits of engine/stages/kept_outputs.h.
@@ -66,7 +67,8 @@ class TransactionTools {
 
   /// The whole text of an output that the arguments name, from this connection or a transaction.
   Result<std::string> whole_output(const nlohmann::json& arguments);
-  [[nodiscard]] std::string newest_own_commit();
+  /// Ids of the commits of this connection and its session that may be in effect, newest first.
+  Result<std::vector<std::string>> own_commits();
   void forget_commit(const std::string& id);
 
   Workspace* workspace_;
@@ -75,7 +77,7 @@ class TransactionTools {
   std::mutex mutex_;
   struct OwnCommit {
     std::string session;
-    std::string id;
+    TxId id;
   };
   std::deque<OwnCommit> committed_;  ///< guarded by mutex_; not taken back yet, oldest first
   struct KeptOutput {

@@ -452,7 +452,7 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   ordered_json committed = commit_result(*outcome, {});
   const auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return committed;
-  transaction_tools_.note_commit(receipt->id.str());
+  transaction_tools_.note_commit(receipt->id);
   // The tool's answer stays, after the result of the commit.
   const std::string text = committed["content"][0]["text"].get<std::string>() +
                            result["content"][0]["text"].get<std::string>();

@@ -266,6 +266,20 @@ class Editing(McpCase):
         self.assertEqual(other.call("galley_undo")["structuredContent"]["outcome"], "committed")
         self.assertFalse((self.work / "other.txt").exists())
 
+    def test_an_undo_without_an_id_finds_commits_of_an_earlier_connection_of_the_session(self):
+        for name in ("one.txt", "two.txt"):
+            client = self.connect("--session", "s")
+            client.call("Write", file_path=name, content="x\n")
+            client.call("galley_commit")
+            client.close()
+        self.connect("--session", "other", "--autocommit").call("Write", file_path="other.txt", content="y\n")
+        client = self.connect("--session", "s")
+        for name in ("two.txt", "one.txt"):
+            self.assertEqual(client.call("galley_undo")["structuredContent"]["outcome"], "committed")
+            self.assertFalse((self.work / name).exists())
+        self.assertEqual(client.call("galley_undo")["structuredContent"]["error"]["reason"], "history.nothing_to_undo")
+        self.assertTrue((self.work / "other.txt").exists())
+
     def test_an_own_commit_that_others_took_back_is_passed_over(self):
         client = self.connect()
         for name in ("one.txt", "two.txt"):
