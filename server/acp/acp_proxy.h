@@ -126,7 +126,8 @@ class AcpProxy {
 
   // --- turns (acp_proxy_turns.cc)
   // ---------------------------------------------------------------------
-  void show(const std::string& session);
+  /// Shows what the editor has not seen. Returns the number of changes that were too many.
+  size_t show(const std::string& session);
   [[nodiscard]] Json content_of(const AcpChange& change) const;
   [[nodiscard]] Json place_of(const std::string& path) const;
   void show_one(const std::string& session, const AcpChange& change);

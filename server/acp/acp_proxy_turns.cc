@@ -83,26 +83,29 @@ ordered_json AcpProxy::place_of(const std::string& path) const {
 }
 
 void AcpProxy::rest() {
-  if (const auto session = std::exchange(wants_look_, {})) show(*session);
+  if (const auto session = std::exchange(wants_look_, {})) (void)show(*session);
 }
 
-void AcpProxy::show(const std::string& session) {
+size_t AcpProxy::show(const std::string& session) {
   const auto staged = world_->staged(session);
-  if (!staged) return say(session, "Galley cannot read the changes", staged.error().message, false);
+  if (!staged) {
+    say(session, "Galley cannot read the changes", staged.error().message, false);
+    return 0;
+  }
   std::set<std::string> paths;
   size_t count = 0;
   for (const AcpChange& change : *staged) {
     paths.insert(change.path);
-    if (count >= kMaxShown || shown_[change.path] == change.version) continue;
+    if (shown_[change.path] == change.version || ++count > kMaxShown) continue;
     show_one(session, change);
     shown_[change.path] = change.version;
-    ++count;
   }
   for (auto at = shown_.begin(); at != shown_.end();) {
     const bool is_staged = paths.contains(at->first);
     if (!is_staged) calls_.erase(at->first);
     at = is_staged ? std::next(at) : shown_.erase(at);
   }
+  return count - std::min(count, kMaxShown);
 }
 
 void AcpProxy::show_one(const std::string& session, const AcpChange& change) {
@@ -144,10 +147,15 @@ void AcpProxy::tell_agent(const std::string& session, const std::string& text) {
 
 void AcpProxy::decide_next() {
   while (!ended_.empty() && !deciding_) {
-    show(ended_.front().session);
+    const std::string& session = ended_.front().session;
+    const size_t left = show(session);
     wants_look_.reset();
+    if (left > 0) {
+      say(session, "Not shown: " + counted(left, "more change"),
+          "See what is staged with galley status, and what was committed with galley show.", true);
+    }
     if (ended_.front().is_cancelled) {
-      tell_agent(ended_.front().session, kStagedOnly);
+      tell_agent(session, kStagedOnly);
       finish_turn();
     } else if (when_ == AcpCommitTime::kSession) {
       finish_turn();

@@ -352,6 +352,19 @@ TEST_F(AcpProxyTest, AQuestionSaysWhatItLeavesOut) {
   EXPECT_THAT(question().dump(), HasSubstr("Not shown here: 10 more changes"));
 }
 
+TEST_F(AcpProxyTest, AtTheEndOfATurnTheEditorIsToldHowManyChangesWereNotShown) {
+  for (int i = 0; i < 160; ++i) {
+    world.changes.push_back({"f" + std::to_string(i), {}, "new\n", "", "1", false});
+  }
+  take_turn();
+  const std::string lines = proxy.for_editor();
+  EXPECT_EQ(messages(lines).size(), 52U) << "50 changes, the note and the answer";
+  EXPECT_THAT(lines, HasSubstr("Not shown: 110 more changes"));
+  world.changes.resize(60);
+  take_turn("2");
+  EXPECT_THAT(proxy.for_editor(), ::testing::Not(HasSubstr("Not shown")));
+}
+
 TEST_F(AcpProxyTest, ATurnIsAloneIfNoOtherOneGoesOn) {
   for (const char* id : {"1", "2"}) {
     proxy.take_from_editor(std::string("{\"id\":") + id +
