@@ -69,11 +69,13 @@ std::string not_shown(const std::vector<AcpChange>& parts) {
 
 ordered_json AcpProxy::content_of(const AcpChange& change) const {
   ordered_json content = ordered_json::array();
-  ordered_json diff = {{"type", "diff"}, {"path", root_ + "/" + change.path}};
-  diff["oldText"] = change.old_text ? ordered_json(bounded(*change.old_text, kMaxAcpDiffText))
-                                    : ordered_json(nullptr);
-  diff["newText"] = bounded(change.new_text, kMaxAcpDiffText);
-  content.push_back(std::move(diff));
+  if (change.old_text != change.new_text) {
+    ordered_json diff = {{"type", "diff"}, {"path", root_ + "/" + change.path}};
+    diff["oldText"] = change.old_text ? ordered_json(bounded(*change.old_text, kMaxAcpDiffText))
+                                      : ordered_json(nullptr);
+    diff["newText"] = bounded(change.new_text, kMaxAcpDiffText);
+    content.push_back(std::move(diff));
+  }
   if (!change.note.empty()) content.push_back(text_content(change.note));
   return content;
 }
@@ -354,7 +356,7 @@ void AcpProxy::tell_rejected(const AcpCommit& result) {
     const AcpChange& part = deciding_->verdict.parts[index];
     text += "\n- " + printable_line(part.path);
     if (!part.note.empty()) text += " (" + part.note + ")";
-    if (!part.is_deleted) text += ":\n" + part.new_text;
+    if (!part.is_deleted && part.old_text != part.new_text) text += ":\n" + part.new_text;
   }
   if (text.empty()) return;
   tell_agent(ended_.front().session,

@@ -365,6 +365,14 @@ TEST_F(AcpProxyTest, AtTheEndOfATurnTheEditorIsToldHowManyChangesWereNotShown) {
   EXPECT_THAT(proxy.for_editor(), ::testing::Not(HasSubstr("Not shown")));
 }
 
+TEST_F(AcpProxyTest, AChangeOfOnlyTheModeHasNoDiff) {
+  world.changes = {{"a", "same\n", "same\n", "mode 644 to 755", "1", false}};
+  take_turn();
+  const json content = messages(proxy.for_editor()).at(0)["params"]["update"]["content"];
+  ASSERT_EQ(content.size(), 1U) << content;
+  EXPECT_EQ(content[0]["content"]["text"], "mode 644 to 755");
+}
+
 TEST_F(AcpProxyTest, ATurnIsAloneIfNoOtherOneGoesOn) {
   for (const char* id : {"1", "2"}) {
     proxy.take_from_editor(std::string("{\"id\":") + id +
