@@ -388,6 +388,8 @@ Result<AcpVerdict> AcpRun::judge(const std::string& session) {
   const auto* refusal = std::get_if<Refusal>(&preview.verdict.decision);
   verdict.needs_person = refusal != nullptr && refusal->reason == "gate.approval_missing";
   verdict.text = changes_summary(preview.proposal.changes()) + verdict_summary(preview.verdict);
+  GALLEY_ASSIGN(const auto conflicts, inner(transaction).conflicts());
+  if (!conflicts.empty()) verdict.conflict = conflicts_text(conflicts_json(conflicts));
   for (size_t i = 0; i < pieces.pieces().size(); ++i) {
     const ProposalPiece& piece = pieces.pieces()[i];
     AcpChange shown;

@@ -14,6 +14,7 @@
 //
 //     ended -> judge -> (nothing staged) ------------------------> answer
 //                 |---> commit (AcpCommitTime::kTurn) --> result -> answer
+//                 |---> say what is wrong (kSession) -------------> answer
 //                 '---> ask -> commit, choose -> ask for each part -> commit
 //                         '--> later, drop ----------------------> answer
 
@@ -159,8 +160,6 @@ void AcpProxy::decide_next() {
     if (ended_.front().is_cancelled) {
       tell_agent(session, kStagedOnly);
       finish_turn();
-    } else if (when_ == AcpCommitTime::kSession) {
-      finish_turn();
     } else {
       deciding_ = std::make_unique<Deciding>();
       judge();
@@ -177,6 +176,15 @@ void AcpProxy::judge() {
     return finish_turn();
   }
   if (verdict->proposal.empty()) return finish_turn();
+  // The commit is made when the editor is gone: now it can still be told and asked.
+  if (when_ == AcpCommitTime::kSession && !verdict->needs_person) {
+    if (!verdict->is_approved || !verdict->conflict.empty()) {
+      const std::string text = verdict->conflict + verdict->text;
+      say(session, "Galley would refuse the commit", text, false);
+      tell_agent(session, "Your changes stay staged. They would not be committed: " + text);
+    }
+    return finish_turn();
+  }
   deciding_->verdict = *std::move(verdict);
   deciding_->decision = {};
   deciding_->next = 0;

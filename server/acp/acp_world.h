@@ -32,6 +32,7 @@ struct AcpVerdict {
   bool is_approved = false;
   bool needs_person = false;     ///< approved as soon as a person says yes
   std::string text;              ///< for people and models
+  std::string conflict;          ///< with files that were saved meanwhile; empty: none
   std::vector<AcpChange> parts;  ///< can be taken or rejected one by one
 };
 

@@ -149,6 +149,24 @@ class Turns(AcpCase):
         self.galley("undo", "--session", "acp-session-1", expect=0)
         self.assertEqual(snapshot(self.work), self.before)
 
+    def test_commit_session_tells_and_asks_at_each_turn(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["src/b.txt"]\ndecision = "ask"\n'
+                                               '[[policy.rule]]\npaths = ["keep.txt"]\ndecision = "deny"\nreason = "not this"\n')
+        editor = self.editor("--commit", "session")
+        editor.prompt(["write", "src/b.txt", "asked\n"])
+        self.assertEqual((len(editor.asked), self.text("src/b.txt")), (1, "asked\n"))
+        editor.prompt(["write", "keep.txt", "denied\n"])
+        self.assertEqual((len(editor.asked), editor.titles()[-1]), (1, "Galley would refuse the commit"))
+        self.assertIn("not this", json.dumps(editor.updates[-1]))
+        _said, notes = editor.prompt(["shell", "echo keep > keep.txt"])
+        self.assertIn("not this", notes)
+        _said, notes = editor.prompt(["fs_read", "src/a.txt"])
+        self.assertEqual(notes, "")
+        editor.prompt(["fs_write", "src/a.txt", TEN.replace("2\n", "two\n", 1)])
+        (self.work / "src/a.txt").write_text(TEN.replace("2\n", "mine\n", 1))
+        editor.prompt(["fs_read", "src/b.txt"])
+        self.assertIn("mine", json.dumps(editor.updates[-1]))
+
 
 class Saves(AcpCase):
     """What the editor saves while the agent works."""

@@ -373,6 +373,29 @@ TEST_F(AcpProxyTest, AChangeOfOnlyTheModeHasNoDiff) {
   EXPECT_EQ(content[0]["content"]["text"], "mode 644 to 755");
 }
 
+TEST_F(AcpProxyTest, CommitSessionTellsAtEachTurnWhatTheGateObjectsTo) {
+  AcpProxy late{world, AcpCommitTime::kSession, "/w"};
+  const auto take_late_turn = [&](const std::string& id) {
+    late.take_from_editor("{\"id\":" + id +
+                          ",\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s\"}}\n");
+    (void)late.for_agent();
+    late.take_from_agent("{\"id\":" + id + ",\"result\":{\"stopReason\":\"end_turn\"}}\n");
+    return messages(late.for_editor());
+  };
+  world.verdict = verdict_on(1);
+  EXPECT_EQ(take_late_turn("1").size(), 1U) << "an approved change needs no word";
+  world.verdict.is_approved = false;
+  world.verdict.text = "no secrets";
+  const auto refused = take_late_turn("2");
+  ASSERT_EQ(refused.size(), 2U);
+  EXPECT_THAT(refused[0].dump(), HasSubstr("no secrets"));
+  EXPECT_EQ(refused[1]["result"]["stopReason"], "end_turn");
+  world.verdict.needs_person = true;
+  const auto asked = take_late_turn("3");
+  ASSERT_EQ(asked.size(), 1U) << "the answer waits for the person";
+  EXPECT_EQ(asked[0]["method"], "session/request_permission");
+}
+
 TEST_F(AcpProxyTest, ATurnIsAloneIfNoOtherOneGoesOn) {
   for (const char* id : {"1", "2"}) {
     proxy.take_from_editor(std::string("{\"id\":") + id +
