@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/mcp/rpc_message.h"
@@ -283,6 +284,10 @@ void AcpProxy::editor_request(const json& message, const std::string& line) {
   const std::string session = text_of(member(message, "params"), "sessionId");
   if (method.starts_with("session/") && opens_elsewhere(message)) return;
   const bool is_alone = !is_in_turn();
+  if (method == "session/prompt") {
+    if (is_alone && takes_work_of_another(message, session)) return;
+    prompted_ = session;
+  }
   pending_[key] = {method, session};
   if (method == "initialize") {
     to_agent_ += initialize(message);
@@ -319,6 +324,22 @@ bool AcpProxy::opens_elsewhere(const json& message) {
   const auto inside = world_->check_folder(folder);
   if (inside) return false;
   fail_editor(message.at("id"), rpc::kInvalidParams, inside.error().message);
+  return true;
+}
+
+/// Whether the end of this turn would commit what a turn of another session left staged; then the
+/// editor has got an error.
+bool AcpProxy::takes_work_of_another(const json& message, const std::string& session) {
+  const bool is_same = prompted_.empty() || prompted_ == session;
+  if (is_same || when_ == AcpCommitTime::kSession) return false;
+  const auto staged = world_->staged(prompted_);
+  if (!staged || staged->empty()) return false;
+  fail_editor(
+      message.at("id"), rpc::kInvalidRequest,
+      "the session '" + printable_line(prompted_) + "' left " +
+          counted(staged->size(), "staged change") +
+          ", which this turn would commit as its own: go on in that session first, or commit "
+          "them in a terminal with: galley commit");
   return true;
 }
 

@@ -115,6 +115,7 @@ class AcpProxy {
   std::string initialize(nlohmann::json message);
   std::string prompt(nlohmann::json message, bool is_alone);
   bool opens_elsewhere(const nlohmann::json& message);
+  bool takes_work_of_another(const nlohmann::json& message, const std::string& session);
   void read_file(const nlohmann::json& message);
   void write_file(const nlohmann::json& message);
   void answer_read(const nlohmann::json& id, const nlohmann::json& params,
@@ -156,6 +157,7 @@ class AcpProxy {
   MessageLines agent_{kMaxAcpLineBytes};
   std::string to_editor_;
   std::string to_agent_;
+  std::string prompted_;       ///< the session of the newest turn
   bool editor_reads_ = false;  ///< it declared fs.readTextFile
   std::map<std::string, Pending> pending_;
   std::map<std::string, Question> questions_;

@@ -304,6 +304,20 @@ class Messages(AcpCase):
         editor.prompt(["fs_read", "keep.txt"])
         self.assertEqual(self.text("new.txt"), "x\n", "the next turn's end takes it")
 
+    def test_a_session_does_not_commit_what_another_one_left_staged(self):
+        editor = self.editor("--commit", "turn")
+        editor.request("session/new", {"cwd": str(self.work), "mcpServers": [], "_meta": {"id": "session-2"}})
+        for end in (lambda: self.galley("commit", expect=0), lambda: editor.prompt(["fs_read", "keep.txt"])):
+            turn = editor.begin(["shell", "date +%N > new.txt"], ["cancelled"])
+            editor.send({"method": "session/cancel", "params": {"sessionId": "session-1"}})
+            editor.wait(turn)
+            refused = editor.wait(editor.begin(["write", "other.txt", "2\n"], session="session-2"))
+            self.assertIn("'session-1' left 1 staged change", refused["error"]["message"])
+            end()
+            editor.prompt(["shell", "date +%N > other.txt"], session="session-2")
+            self.assertEqual([path["path"] for path in self.log()[0]["paths"]], ["other.txt"])
+        self.assertEqual([one["session"] for one in self.log()[:2]], ["acp-session-2", "acp-session-1"])
+
     def test_a_crash_of_the_agent_answers_the_prompt_and_keeps_the_changes(self):
         editor = self.editor("--commit", "session")
         answer = editor.wait(editor.begin(["write", "new.txt", "x\n"], ["crash", 7]))

@@ -396,6 +396,27 @@ TEST_F(AcpProxyTest, CommitSessionTellsAtEachTurnWhatTheGateObjectsTo) {
   EXPECT_EQ(asked[0]["method"], "session/request_permission");
 }
 
+TEST_F(AcpProxyTest, ASessionDoesNotCommitWhatAnotherOneLeftStaged) {
+  const auto prompt = [&](const std::string& id, const std::string& session) {
+    proxy.take_from_editor("{\"id\":" + id +
+                           ",\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"" + session +
+                           "\"}}\n");
+    return messages(proxy.for_agent()).size();
+  };
+  EXPECT_EQ(prompt("1", "a"), 1U);
+  proxy.take_from_agent("{\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+  (void)proxy.for_editor();
+  world.changes = {{"f", {}, "new\n", "", "1", false}};
+  EXPECT_EQ(prompt("2", "b"), 0U);
+  const auto refused = messages(proxy.for_editor());
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_THAT(refused[0]["error"]["message"].get<std::string>(), HasSubstr("galley commit"));
+  EXPECT_EQ(prompt("3", "a"), 1U) << "the session itself goes on";
+  proxy.take_from_agent("{\"id\":3,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+  world.changes.clear();
+  EXPECT_EQ(prompt("4", "b"), 1U);
+}
+
 TEST_F(AcpProxyTest, ATurnIsAloneIfNoOtherOneGoesOn) {
   for (const char* id : {"1", "2"}) {
     proxy.take_from_editor(std::string("{\"id\":") + id +
