@@ -221,19 +221,41 @@ ordered_json call_result(std::string text, ordered_json structured) {
   return out;
 }
 
+namespace {
+
+/// The details of an error without what their correction has in another form.
+ordered_json concise_details(ordered_json details) {
+  if (!details.contains("correction") || !details.contains("files")) return details;
+  for (ordered_json& file : details["files"]) {
+    if (file.contains("earlier")) file["earlier"].erase("rebased");
+    for (ordered_json& failure : file["failed"]) {
+      for (const char* repeated : {"expected", "word_diff", "rebased"}) failure.erase(repeated);
+    }
+  }
+  return details;
+}
+
+}  // namespace
+
 ordered_json failed_result(const ToolError& error) {
   ordered_json structured;
   structured["error"]["code"] = to_string(error.code);
   structured["error"]["reason"] = error.reason;
-  structured["error"]["message"] = error.message;
+  // The details have what an edit report says after its first line, and the correction.
+  const bool is_in_details =
+      error.details && (error.details->contains("files") || error.details->contains("correction"));
+  structured["error"]["message"] =
+      is_in_details ? error.message.substr(0, error.message.find('\n')) : error.message;
   // A message that contains an edit report or a diff has lines; in others, a name may have them.
   const bool has_lines =
       error.details && (error.details->contains("files") || error.details->contains("diff"));
   std::string text =
       error.reason + ": " + (has_lines ? error.message : printable_line(error.message));
   if (error.details) {
-    structured["error"]["details"] = *error.details;
-    if (!has_lines) text += "\n" + pretty_json_text(*error.details);
+    structured["error"]["details"] = concise_details(*error.details);
+    ordered_json shown = *error.details;
+    if (!has_lines && shown.is_object()) shown.erase("correction");  // the message has it
+    if (!has_lines && !shown.empty()) text += "\n" + pretty_json_text(shown);
   }
   ordered_json out = call_result(std::move(text), std::move(structured));
   out["isError"] = true;

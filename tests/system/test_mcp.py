@@ -280,6 +280,29 @@ class Editing(McpCase):
         self.assertEqual(client.call("galley_undo")["structuredContent"]["error"]["reason"], "history.nothing_to_undo")
         self.assertTrue((self.work / "other.txt").exists())
 
+    def test_an_edit_that_does_not_fit_has_each_text_once_in_each_form(self):
+        client = self.connect()
+        (self.work / "b.txt").write_text("".join(f"int value{number} = compute({number});\n" for number in range(20)))
+        old = "int value3 = compute(3);\nint value4 = computer(4);\nint value5 = compute(5);\n"
+        wrong = client.call("Edit", file_path="b.txt", old_string=old, new_string=old.replace("int", "long"))
+        error = wrong["structuredContent"]["error"]
+        self.assertEqual(error["message"], "b.txt: 1 of 1 edits do not fit")
+        self.assertIn("computer(4);-]", self.text(wrong))
+        self.assertEqual(json.dumps(error).count("value5 = compute(5)"), 3, "found, expected and the words")
+        self.assertLess(len(json.dumps(wrong)), 1_700)
+
+    def test_a_correction_is_once_in_each_form(self):
+        client = self.connect()
+        (self.work / "b.txt").write_text("".join(f"int value{number} = compute({number});\n" for number in range(20)))
+        old = "int value3 = compute(3);\nint value4 = computes(4);\nint value5 = compute(5);\n"
+        wrong = client.call("Edit", file_path="b.txt", old_string=old, new_string=old.replace("int value5 = compute(5);", "long five;"))
+        error = wrong["structuredContent"]["error"]
+        self.assertEqual(json.dumps(error).count("long five"), 1, error)
+        self.assertEqual(self.text(wrong).count("long five"), 1, self.text(wrong))
+        self.assertTrue({"expected", "word_diff", "rebased"}.isdisjoint(error["details"]["files"][0]["failed"][0]))
+        self.assertLess(len(json.dumps(wrong)), 2_500)
+        self.assertFalse(client.call("Edit", **error["details"]["correction"])["isError"])
+
     def test_an_own_commit_that_others_took_back_is_passed_over(self):
         client = self.connect()
         for name in ("one.txt", "two.txt"):
