@@ -60,6 +60,24 @@ class Sync(RunCase):
         self.assertEqual((self.work / "shared.txt").read_text(), "A\nb\nc\nd\nE\n")
         self.assertEqual((self.work / "new" / "deep.txt").read_text(), "new\nmore\n")
 
+    def test_a_run_takes_over_what_another_live_run_committed(self):
+        one, two = self.start("--name", "one", "--commit"), self.start("--name", "two", "--commit")
+        self.inside(one, "sed -i s/a/A/ shared.txt; echo one > one.txt")
+        self.inside(two, "sed -i s/e/E/ shared.txt; echo two > two.txt")
+        tx = next(each["tx"] for each in self.open_transactions() if "one.txt" in self.staged(each["tx"]))
+        self.galley("commit", "--tx", tx, expect=0)
+        said = json.loads(self.galley("--json", "sync", "two", expect=0).stdout)
+        self.assertEqual((said["merged"], said["taken"]), ([{"path": "shared.txt", "how": "merged by lines"}], ["one.txt"]))
+        self.assertEqual(self.inside(two, "cat shared.txt one.txt"), "A\nb\nc\nd\nE\none\n")
+        self.inside(one, "sed -i s/c/C/ shared.txt")
+        self.end(two)
+        self.assertEqual((self.work / "shared.txt").read_text(), "A\nb\nc\nd\nE\n")
+        said = json.loads(self.galley("--json", "sync", "one", expect=0).stdout)
+        self.assertEqual((said["merged"], said["taken"]), ([{"path": "shared.txt", "how": "merged by lines"}], ["two.txt"]))
+        self.end(one)
+        self.assertEqual((self.work / "shared.txt").read_text(), "A\nb\nC\nd\nE\n")
+        self.assertEqual((self.work / "two.txt").read_text(), "two\n")
+
     def test_a_conflict_is_named_and_the_file_stays(self):
         shell = self.start("--name", "mine", "--drop")
         self.inside(shell, "echo mine > shared.txt")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""`galley undo --turn last` brings back what an agent's shell removed, through MCP, `run` and `exec`. The tests of the hook and of
-the ACP proxy do the same there."""
+"""`galley undo --turn last` brings back what an agent's shell removed, through MCP, the ACP proxy, `run` and `exec`. The tests of the
+hook do the same there."""
 
 import os
 import subprocess
 import unittest
 
+from acp_editor import Editor
 from mcp_client import McpClient
 from support import GALLEY, SystemCase, snapshot
 
@@ -66,6 +67,19 @@ class RemovedByAShell(SystemCase):
 
     def test_over_mcp_with_a_commit_for_each_call(self):
         self.check_all_comes_back(lambda: self.over_mcp("--autocommit"))
+
+    def over_acp(self, *options):
+        editor = Editor(self.work, self.environment, *options)
+        self.addCleanup(editor.close)
+        editor.start()
+        editor.prompt(["shell", SCRIPT])
+        self.assertEqual(editor.finish()[0], 0)
+
+    def test_over_acp_with_a_commit_for_each_turn(self):
+        self.check_all_comes_back(lambda: self.over_acp("--commit", "turn"))
+
+    def test_over_acp_with_a_commit_at_the_end(self):
+        self.check_all_comes_back(lambda: self.over_acp("--commit", "session"))
 
     def test_in_a_run(self):
         self.check_all_comes_back(lambda: self.galley("run", "--commit", "--", "sh", "-c", SCRIPT, expect=0))
