@@ -38,7 +38,7 @@ decision = "deny"
 [[validator]]
 builtin = "json"
 """
-STEPS = ("edit", "edit", "command", "command", "misfit", "refused", "conflict", "cancelled", "parallel")
+STEPS = ("edit", "edit", "command", "command", "misfit", "refused", "conflict", "cancelled", "parallel", "escape")
 BLOCKS = 12
 WORDS = ("alpha", "$HOME", "it's", 'a "b"', "tab\there", "ünï", "back\\slash", "}", "", "#", "%s %d", "`ls`", "trailing  ", "x" * 90)
 NAMES = ("a.txt", "b c.txt", "it's", 'q"q', "ü.md", "-dash", "$HOME", "deep/er/x", "back\\slash", "run.sh", "tab\tname", "link")
@@ -72,7 +72,7 @@ class Player:
 
 
 class Story:
-    """A workspace, what must be in it, and the generator that decides what happens."""
+    """A workspace, what must be in it, and the generator that decides what happens. The first one or two of `agents` play."""
 
     def __init__(self, work, seed, agents, saves_in_new):
         self.work, self.seed, self.saves_in_new = work, seed, saves_in_new
@@ -82,7 +82,7 @@ class Story:
         self.turns = 0
         players = self.choice.choice((1, 1, 2))
         self.players = [Player(agent, f"s{number}-{self.choice.randrange(10**6)}", f"area{number}")
-                        for number, agent in enumerate(self.choice.sample(agents, players))]
+                        for number, agent in enumerate(agents[:players])]
         self.blocks = []
         self.make()
         self.first = snapshot(work)
@@ -145,6 +145,12 @@ class Story:
         self.write(path, (old[:start] + text + old[end:]).encode())
         block.holder, block.own, block.now = "person", text, text
 
+    def save_beside(self, block):
+        """A person saves another part of the same file, if there is one that nobody changed."""
+        free = [one for one in self.blocks if one.path == block.path and one.holder is None]
+        for one in self.choice.sample(free, min(1, len(free))):
+            self.save(one)
+
     def save_new(self):
         """A person makes a file, perhaps in a folder of an agent."""
         folders = [str(self.work), *(folder for player in self.players for folder, _, _ in sorted(os.walk(self.work / player.area))
@@ -175,7 +181,7 @@ class Story:
             tree[name] = (kind, mode, hashlib.sha256(text).hexdigest())
             for folder in Path(name).parents:
                 tree.setdefault(str(folder), now.get(str(folder)))
-        del tree["."]
+        tree.pop(".", None)
         return tree
 
     def command(self, player):
@@ -227,6 +233,11 @@ class Turns:
         # A shell's background job ignores this signal, and its programs would, too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.calls, played = 0, 0
+        self.canary = self.scratch / "canary"
+        self.canary.mkdir()
+        (self.canary / "old").write_text("old\n")
+        self.environment.setdefault("HOME", str(self.scratch / "home"))
+        Path(self.environment["HOME"]).mkdir(exist_ok=True)
         began = time.monotonic()
         only = SEED.split("-")
         if not {"GALLEY_TURNS", "GALLEY_SEED"} & os.environ.keys():
@@ -236,7 +247,8 @@ class Turns:
                 self.skipTest(f"GALLEY_SEED={SEED}")
             signal.alarm(4 * TEST_LIMIT_S)  # for one workspace
             self.work = self.scratch / f"work {number}"
-            story = Story(self.work, f"{only[0]}-{self.DOOR}-{number}", self.AGENTS, self.SAVES_IN_NEW_FOLDERS)
+            next_agents = [self.AGENTS[(2 * number + place) % len(self.AGENTS)] for place in range(2)]  # so all come equally often
+            story = Story(self.work, f"{only[0]}-{self.DOOR}-{number}", next_agents, self.SAVES_IN_NEW_FOLDERS)
             try:
                 self.play(story, 20 if len(only) > 2 else math.ceil(TURNS / DOORS) - played)
             except unittest.SkipTest:
@@ -259,6 +271,7 @@ class Turns:
     def play(self, story, most):
         if story.choice.random() < 0.5:
             self.git("init", "-q")
+        self.untouched = self.around()
         for player in story.players:
             self.enter(story, player)
         deck = []
@@ -287,7 +300,10 @@ class Turns:
     def turn(self, story, player, steps):
         self.begin_turn(story, player)
         for step in steps:
+            before = snapshot(self.work) if self.only_stages(player, step) else None
             getattr(self, "do_" + step)(story, player)
+            if before:
+                self.assert_same(snapshot(self.work), before, f"{step} changed the workspace before a commit")
         self.end_turn(story, player)
 
     # --- what must be true ----------------------------------------------------------------------
@@ -302,7 +318,23 @@ class Turns:
         rows = (dict(zip(said["columns"], row)) for row in said["rows"])
         return [list(group) for _, group in itertools.groupby(rows, lambda row: row["tx"])]
 
+    def around(self):
+        """What no step may change: a folder beside the workspace, a file of the home, and git's files without the index and the logs.
+        Other files of the home are the agent's own."""
+        home = (Path(self.environment["HOME"]) / "new").exists()
+        git = {path: plain(entry) for path, entry in snapshot(self.work / ".git").items() if path.split("/")[0] not in (".", "index", "logs")}
+        return {"canary": snapshot(self.canary), "home": home, "git": git}
+
+    def escapes(self):
+        """Places outside of the workspace and in git's folder, as a tool gets them."""
+        return ["../canary/new", "../canary/old", f"{self.canary}/new", f"{self.environment['HOME']}/new", ".git/hooks/post-commit"]
+
+    def escape_command(self):
+        tries = [f"echo x > {shlex.quote(path)}" for path in self.escapes()]
+        return "(" + "; ".join([*tries, f"rm -rf {shlex.quote(str(self.canary))}"]) + ") 2> /dev/null; :"
+
     def check(self, story):
+        self.assertEqual(self.around(), self.untouched, "something outside of the workspace changed")
         for path in {block.path for block in story.blocks}:
             self.assertEqual((self.work / path).read_bytes().decode(), story.text_of(path), path)
         self.assert_same(snapshot(self.work), self.replayed(story), "the tree is not what the log and the saves say")
@@ -393,6 +425,10 @@ class Turns:
         self.galley("audit", "verify", expect=0)
 
     # --- doors ------------------------------------------------------------------------------------
+
+    def only_stages(self, player, step):
+        """Whether this step must not change the workspace."""
+        return False
 
     def enter(self, story, player):
         pass

@@ -814,8 +814,13 @@ class Hostile(McpCase):
     def test_a_cancelled_command_is_stopped_and_gets_no_answer(self):
         self.need_walls()
         client = self.connect()
-        slow = client.request("tools/call", {"name": "Bash", "arguments": {"command": "sleep 60"}})
+        word = f"sleep 60.{os.getpid()}"
+        slow = client.request("tools/call", {"name": "Bash", "arguments": {"command": f"echo x > new.txt; {word}"}})
+        wait_until(lambda: is_running(word))
         client.tell("notifications/cancelled", {"requestId": slow})
+        self.assertEqual(client.call("galley_status")["structuredContent"]["changes"], [])
+        wait_until(lambda: not is_running(word))
+        self.assertFalse((self.work / "new.txt").exists())
         status = client.request("galley", identity="after")
         self.assertEqual(client.answer_to(status)["error"]["code"], -32601)
         self.assertEqual(client.close(timeout=30), 0)

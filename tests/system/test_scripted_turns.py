@@ -1,7 +1,7 @@
 """Scripted turns of agents through each of the four doors: `galley mcp`, the agent hook, `galley run` and `galley acp`.
 
-A turn mixes edits, commands, misfits with their repair, refusals, conflicts with a person's saves, cancelled calls and calls in
-parallel. scripted_turns.py has the generator, the checks and the variables GALLEY_TURNS and GALLEY_SEED."""
+A turn mixes edits, commands, misfits with their repair, refusals, conflicts with a person's saves, cancelled calls, calls in
+parallel and writes outside of the workspace. scripted_turns.py has the generator, the checks and the variables GALLEY_TURNS and GALLEY_SEED."""
 
 import concurrent.futures
 import json
@@ -150,6 +150,9 @@ class HookDoor(Turns, HookCase):
         process.communicate(timeout=60)
         self.assertEqual((self.work / name).exists(), number != signal.SIGKILL)
 
+    def do_escape(self, story, player):
+        self.shell(self.escape_command(), player.agent, player.session)
+
     def command_again(self, player, script):
         """A command that another one overtook in the same file is refused, and the agent repeats it."""
         _, changed = self.answer(player.agent, SHELLS[player.agent], {"command": script}, session_id=player.session)
@@ -205,6 +208,9 @@ class McpDoor(Turns, McpCase):
             return
         if self.call(player, "galley_status")["structuredContent"].get("changes"):
             self.assert_committed(self.call(player, "galley_commit"))
+
+    def only_stages(self, player, step):
+        return not player.commits_itself and step != "conflict"  # a person saves in it
 
     def request(self, player, tool, **arguments):
         self.calls += 1
@@ -266,6 +272,11 @@ class McpDoor(Turns, McpCase):
         for block in story.blocks_for(player, untouched=True):
             text = story.fresh(block.now)
             tool, arguments = self.edit_of(story, block, text)
+            if not player.commits_itself and story.choice.random() < 0.3:  # no conflict: the commit merges both
+                self.assert_done(self.call(player, tool, **arguments))
+                story.take(player, block, text)
+                story.save_beside(block)
+                continue
             if player.commits_itself or story.choice.random() < 0.5:
                 self.assert_done(self.call(player, "Read", file_path=block.path))
                 whole = story.text_of(block.path).replace(*block.edit(text))
@@ -288,12 +299,20 @@ class McpDoor(Turns, McpCase):
                 story.take(player, block, text)
 
     def do_cancelled(self, story, player):
-        word = f"sleep 60.{story.choice.randrange(10**9)}"
-        slow = self.request(player, "Bash", command=f"echo x > {player.area}/cancelled; {word}")
+        name, word = f"{player.area}/cancelled {next(story.count)}", f"sleep 60.{story.choice.randrange(10**9)}"
+        slow = self.request(player, "Bash", command=f"mkdir -p {player.area}; echo x > '{name}'; {word}")
         wait_until(lambda: is_running(word))
         player.client.tell("notifications/cancelled", {"requestId": slow})
-        self.assert_done(self.call(player, "galley_status"))
+        status = self.call(player, "galley_status")
+        self.assert_done(status)
+        self.assertNotIn(name, [change["path"] for change in status["structuredContent"]["changes"]])
         wait_until(lambda: not is_running(word))
+        self.assertFalse((self.work / name).exists())
+
+    def do_escape(self, story, player):
+        for path in self.escapes():
+            self.assertTrue(self.call(player, "Write", file_path=path, content="x\n")["isError"], path)
+        self.call(player, "Bash", command=self.escape_command())
 
     def do_parallel(self, story, player):
         requests = {}
@@ -346,6 +365,12 @@ class RunDoor(Turns, RunCase):
     def do_command(self, story, player):
         player.script.append(f"({story.command(player)})")
 
+    def do_escape(self, story, player):
+        player.script.append(self.escape_command())
+
+    def only_stages(self, player, step):
+        return step in ("edit", "command", "escape")
+
     def refused_run(self, story, player, script, repair):
         """A run whose commit the gate refuses. It is dropped, or continued by one that puts it right."""
         tx = self.run_agent(player, script, expect=1)
@@ -379,6 +404,13 @@ class RunDoor(Turns, RunCase):
             text = story.fresh(block.now)
             process = self.start(player, f"{replace_command(block, text)}; echo ready; read line", "--commit")
             tx = self.open_transactions()[0]["tx"]
+            if story.choice.random() < 0.4:  # no conflict: the commit merges both
+                self.galley("diff", "--tx", tx, expect=0)
+                story.take(player, block, text)
+                story.save_beside(block)
+                _, said = process.communicate(b"go\n", timeout=60)
+                self.assertEqual(process.returncode, 0, said)
+                continue
             story.save(block)
             _, said = process.communicate(b"go\n", timeout=60)
             self.assertEqual(process.returncode, 1, said)
@@ -472,7 +504,7 @@ class AcpDoor(Turns, AcpCase):
             if step[0] == "shell":
                 self.assertEqual(answer[0], 0, (step, answer))
             if step[0] == "fs_write":
-                self.assertNotIn("message", answer or {})
+                self.assertEqual("message" in (answer or {}), step[1] in self.escapes(), (step, answer))
         self.assertEqual(wrong, [])
         self.assertIn(left, ([], ["commit"]), f"Galley did not ask; it said {player.client.titles()[-3:]}, {notes}")
         return said, notes
@@ -491,6 +523,11 @@ class AcpDoor(Turns, AcpCase):
 
     def do_command(self, story, player):
         player.steps.append(["shell", story.command(player)])
+
+    def do_escape(self, story, player):
+        for path in self.escapes():
+            player.steps.append(["fs_write", path, "x\n"])
+        player.steps.append(["shell", self.escape_command()])
 
     def do_misfit(self, story, player):
         """The gate finds an error. The agent is told its place, and repairs it."""
