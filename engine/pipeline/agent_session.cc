@@ -175,6 +175,11 @@ AgentSession::Turn AgentSession::turn() const {
   return {*number, first_words(all.substr(second + 1), kMaxPromptBytes)};
 }
 
+int64_t AgentSession::turn_begun_ns() const {
+  const auto there = state_->root().stat(place("turn"));
+  return there ? there->mtime_ns : 0;
+}
+
 Result<void> AgentSession::begin_turn(std::string_view prompt) const {
   const RelPath file = place("turn");
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));

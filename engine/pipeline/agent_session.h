@@ -44,6 +44,8 @@ class AgentSession {
   AgentSession(const StateDirectory& state, std::string_view id);
 
   [[nodiscard]] Turn turn() const;
+  /// When turn() began; 0: not known.
+  [[nodiscard]] int64_t turn_begun_ns() const;
   /// Begins the next turn. The cost is constant.
   [[nodiscard]] Result<void> begin_turn(std::string_view prompt) const;
 

@@ -9,6 +9,7 @@
 
 #include "engine/commit/stage_directory.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/stored_stage.h"
@@ -98,6 +99,47 @@ bool is_by(const TxSummary& commit, const OpenWork& work) {
   return commit.owner.value_or(commit.agent) == work.agent;
 }
 
+std::set<RelPath> file_paths(const TxSummary& commit) {
+  std::set<RelPath> paths;
+  for (const TxSummary::Path& one : commit.paths) {
+    if (one.is_directory) continue;
+    paths.insert(one.path);
+    if (one.from && one.status == 'R') paths.insert(*one.from);
+  }
+  return paths;
+}
+
+/// The newest turns of sessions, each read once.
+class NewestTurns {
+ public:
+  explicit NewestTurns(const StateDirectory& state) : state_(&state) {}
+
+  /// Whether both commits are of the newest turns of two sessions that worked at the same time.
+  bool are_parallel(const TxSummary& a, const TxSummary& b) {
+    return a.session != b.session && is_since(a, b.session) && is_since(b, a.session);
+  }
+
+ private:
+  struct Turn {
+    uint64_t number = 0;
+    int64_t begun_ns = 0;
+  };
+  const Turn& of(const std::string& session) {
+    const auto [at, is_new] = known_.try_emplace(session);
+    if (is_new) {
+      const AgentSession read(*state_, session);
+      at->second = {read.turn().number, read.turn_begun_ns()};
+    }
+    return at->second;
+  }
+  bool is_since(const TxSummary& commit, const std::string& other) {
+    return of(commit.session).number == commit.turn && of(other).begun_ns < commit.time_ns;
+  }
+
+  const StateDirectory* state_;
+  std::map<std::string, Turn> known_;
+};
+
 /// The paths of open transactions, which must outlive it, each with those that changed it.
 class Overlaps {
  public:
@@ -116,20 +158,31 @@ class Overlaps {
   }
 
   void add(const TxSummary& commit) {
-    std::set<RelPath> paths;
-    for (const TxSummary::Path& one : commit.paths) {
-      if (one.is_directory) continue;
-      paths.insert(one.path);
-      if (one.from && one.status == 'R') paths.insert(*one.from);
-    }
-    for (const RelPath& path : paths) {
+    for (const RelPath& path : file_paths(commit)) {
       const auto found = staged_.find(path);
       if (found == staged_.end()) continue;
       const auto& works = found->second;
       const bool is_later = std::any_of(works.begin(), works.end(), [&](const OpenWork* work) {
         return work->begun_ns < commit.time_ns && !is_by(commit, *work);
       });
-      if (is_later) at(path).committed.push_back({commit.session, commit.agent, commit.id.str()});
+      if (is_later) add_committed(path, commit);
+    }
+  }
+
+  /// Adds what sessions committed in turns at the same time, newest first.
+  void add_turns(const std::vector<TxSummary>& commits, NewestTurns turns) {
+    std::map<RelPath, std::vector<const TxSummary*>> by_path;
+    for (const TxSummary& commit : commits) {
+      if (commit.session.empty() || commit.turn == 0 || commit.undone_by) continue;
+      for (const RelPath& path : file_paths(commit)) by_path[path].push_back(&commit);
+    }
+    for (const auto& [path, list] : by_path) {
+      for (const TxSummary* one : list) {
+        const bool is_one = std::any_of(list.begin(), list.end(), [&](const TxSummary* other) {
+          return turns.are_parallel(*one, *other);
+        });
+        if (is_one) add_committed(path, *one);
+      }
     }
   }
 
@@ -140,11 +193,21 @@ class Overlaps {
   }
 
  private:
+  void add_committed(const RelPath& path, const TxSummary& commit) {
+    const std::string id = commit.id.str();
+    auto& committed = at(path).committed;
+    const bool is_known = std::any_of(committed.begin(), committed.end(),
+                                      [&](const PathAuthor& one) { return one.id == id; });
+    if (!is_known) committed.push_back({commit.session, commit.agent, id});
+  }
+
   PathOverlap& at(const RelPath& path) {
     const auto [overlap, is_new] = found_.try_emplace(path);
     if (!is_new) return overlap->second;
     overlap->second.path = path;
-    for (const OpenWork* work : staged_.at(path)) {
+    const auto staged = staged_.find(path);
+    if (staged == staged_.end()) return overlap->second;
+    for (const OpenWork* work : staged->second) {
       overlap->second.staged.push_back({work->session, work->agent, work->tx});
     }
     return overlap->second;
@@ -172,6 +235,7 @@ Result<WorkspaceActivity> activity_of(const Workspace& workspace) {
   activity.sessions = sessions_of(open, commits);
   Overlaps overlaps(open);
   for (const TxSummary& commit : commits) overlaps.add(commit);
+  overlaps.add_turns(commits, NewestTurns(*state.persistent.state()));
   activity.overlaps = overlaps.take();
   return activity;
 }

@@ -41,7 +41,8 @@ struct PathAuthor {
 };
 
 /// A path that an open transaction changes and that others changed too: in another open
-/// transaction, or in a commit since this one was begun.
+/// transaction, or in a commit since this one was begun. Or one that two sessions committed in
+/// their newest turns, each after the prompt of the other.
 struct PathOverlap {
   RelPath path = RelPath::root();
   std::vector<PathAuthor> staged;     ///< oldest first

@@ -141,6 +141,33 @@ class Overlapping(StatusCase):
                     expect=0)
         self.assertEqual(self.overlaps(), {"both": (["s1"], ["s2"]), "third": (["s1"], [""])})
 
+    def prompt(self, session):
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": "do it", "cwd": str(self.work)}
+        self.galley("agent-hook", "--agent", "claude", stdin=json.dumps(event).encode(), expect=0)
+
+    def test_a_path_that_two_sessions_committed_in_turns_at_the_same_time(self):
+        def write(session, text, *paths):
+            for path in paths:
+                self.call(session, path, text)
+                self.commit(session)
+
+        self.prompt("s1")
+        write("s1", "1", "both", "mine", "one after the other")
+        self.prompt("s2")
+        write("s2", "2", "both", "one after the other")
+        self.assertEqual(self.overlaps(), {}, "the second began after the first had committed")
+        write("s1", "3", "both")
+        self.assertEqual(self.overlaps(), {"both": ([], ["s1", "s2"])})
+        shown = self.galley("agents", "status", expect=0).stdout.decode()
+        self.assertRegex(shown, r"both: both\n    committed by claude in \d+, committed by claude in \d+\n")
+        self.prompt("s1")
+        self.assertEqual(self.overlaps(), {}, "the next turn begins with what the other one committed")
+        write("s1", "4", "both")
+        write("s2", "5", "both")
+        self.assertEqual(self.overlaps(), {"both": ([], ["s2", "s1"])})
+        self.galley("undo", expect=0)
+        self.assertEqual(self.overlaps(), {}, "what was undone does not count")
+
     def follow(self, *options):
         follower = subprocess.Popen([GALLEY, "-C", self.work, *options, "agents", "status", "--follow"], text=True,
                                     stdout=subprocess.PIPE, env={**os.environ, **self.environment})
