@@ -348,14 +348,24 @@ void note_report(Session& session, const HookRequest& request) {
                                    session.with_hints(words ? *words : words.error().message)));
 }
 
+/// What the workspace's configuration says about the commands of the agent.
+Result<CommandSettings> command_settings(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_TRY(rules_of(*workspace).refresh_grants(persistent_of(*workspace)));
+  const Config& config = rules_of(*workspace).config;
+  const Principals agent(session.arguments().global.agent);
+  CommandSettings settings;
+  settings.is_staged = config.hook.mode == HookMode::kStage;
+  settings.has_network = config.sandbox.allows_network &&
+                         Policy(config).judge_network(agent).decision == Decision::kAllow;
+  return settings;
+}
+
 /// Returns the absolute path of this program: login shells of agents have their own PATH.
 StagedProgram staged_program(Session& session, const HookRequest& request) {
   const auto self = absolute_path("/proc/self/exe");
   return {self ? *self : "galley", session.arguments().global.agent, request.session,
-          [&session]() -> Result<bool> {
-            GALLEY_ASSIGN(const Workspace* workspace, session.open());
-            return rules_of(*workspace).config.hook.mode == HookMode::kStage;
-          }};
+          [&session] { return command_settings(session); }};
 }
 
 /// Whether `galley mcp` offers a tool, by the name that agents use.

@@ -99,16 +99,18 @@ std::string without_own_name(const StagedProgram& staged, const std::string& com
 /// agent's next command needs the packages that this one installed.
 Result<std::vector<std::string>> exec_words(const StagedProgram& staged) {
   std::vector<std::string> words = words_before(staged);
-  bool is_staged = false;
-  if (staged.stages) {
-    GALLEY_ASSIGN(is_staged, staged.stages());
+  CommandSettings settings;
+  if (staged.settings) {
+    GALLEY_ASSIGN(settings, staged.settings());
   }
   words.emplace_back("exec");
-  if (is_staged) {
-    words.insert(words.end(), {"--begin", "--keep-on-failure", "--"});
+  if (settings.is_staged) {
+    words.insert(words.end(), {"--begin", "--keep-on-failure"});
   } else {
-    words.insert(words.end(), {"--commit", "--propose-ignored", "--"});
+    words.insert(words.end(), {"--commit", "--propose-ignored"});
   }
+  if (settings.has_network) words.emplace_back("--network");
+  words.emplace_back("--");
   return words;
 }
 

@@ -31,15 +31,22 @@ struct HookedCall {
   using HookAction = std::variant<Pass, Edit, Command>;
 };
 
+/// How the commands of an agent run.
+struct CommandSettings {
+  /// Whether changes are collected in the agent's transaction. Without it they are committed when
+  /// the command ends.
+  bool is_staged = false;
+  bool has_network = false;  ///< that of the host
+};
+
 /// The beginning of the command that runs an agent's command in the sandbox:
 /// `/usr/bin/galley --agent codex --session 7f3a`.
 struct StagedProgram {
   std::string program = "galley";
   std::string agent;    ///< may be empty
   std::string session;  ///< may be empty
-  /// Whether changes are collected in the agent's transaction; asked for a command only. Without
-  /// it they are committed when the command ends.
-  std::function<Result<bool>()> stages = {};
+  /// Asked for a command only.
+  std::function<Result<CommandSettings>()> settings = {};
 };
 
 /// Whether `galley mcp` offers a tool of this name in the workspace. Agents write `_` for each

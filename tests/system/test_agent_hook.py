@@ -454,6 +454,24 @@ class OneWorld(HookCase):
                 self.assertEqual(changed["command"], f"{PROGRAM} --agent {agent} --session 7f-3a exec --commit "
                                                      "--propose-ignored -- sh -c make")
 
+    def test_a_command_has_the_network_if_a_trusted_configuration_and_the_agents_profile_give_it(self):
+        self.need_walls()
+        host = str(sum(":" in line for line in Path("/proc/net/dev").read_text().splitlines()))
+        network = "[sandbox]\nnetwork = true\n"
+
+        def links(configuration):
+            (self.work / "galley.toml").write_text(RULES + configuration)
+            return self.shell("grep -c : /proc/net/dev").stdout.decode().strip()
+
+        self.assertEqual(links(""), "1")
+        self.assertEqual(links(network), host)
+        for more, seen in ((', "net:host"', host), ("", "1")):
+            profile = f'[agents.claude]\ncapabilities = ["exec:*", "fs:read"{more}]\n'
+            self.assertEqual(links(network + profile), seen, profile)
+        settings = Path(self.environment["XDG_CONFIG_HOME"]) / "galley" / "config.toml"
+        settings.write_text("unattended = true\n")
+        self.assertEqual(links(network), "1")
+
     def test_its_effects_are_on_the_disk_and_on_record(self):
         ran = self.shell("echo new > src/new.c; mkdir -p node_modules/x; echo p > node_modules/x/i.js; echo said")
         self.assertEqual(ran.stdout, b"said\n")
