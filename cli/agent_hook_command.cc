@@ -427,7 +427,9 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
     GALLEY_ASSIGN(const Workspace* workspace, session.open());
     GALLEY_ASSIGN(const std::string start, start_of(request, command->directory));
     GALLEY_TRY(check_start(session, *workspace, start));
-    return hook_replaces(request.protocol, command->input);
+    // codex cannot be told to ask.
+    const bool asks = request.is_planning && session.arguments().global.agent == "claude";
+    return hook_replaces(request.protocol, command->input, asks);
   }
   GALLEY_ASSIGN(std::string objection,
                 objection_to(session, request, std::get<HookedCall::Edit>(*action), late));

@@ -81,6 +81,7 @@ Result<HookRequest> read_hook_request(std::string_view text) {
   if (is_call) GALLEY_TRY(read_call(document, request));
   request.cwd = text_member(document, "cwd");
   request.session = text_member(document, "session_id");
+  request.is_planning = text_member(document, "permission_mode") == "plan";
   return request;
 }
 
@@ -124,7 +125,7 @@ std::string hook_denies(HookProtocol protocol, std::string_view reason) {
   return json_text(answer) + "\n";
 }
 
-std::string hook_replaces(HookProtocol protocol, const json& input) {
+std::string hook_replaces(HookProtocol protocol, const json& input, bool asks) {
   ordered_json answer;
   if (protocol == HookProtocol::kToolExecuteBefore) {
     answer["tool_input"] = input;
@@ -133,7 +134,7 @@ std::string hook_replaces(HookProtocol protocol, const json& input) {
   ordered_json& decision = answer["hookSpecificOutput"];
   if (protocol == HookProtocol::kPreToolUse) {
     decision["hookEventName"] = "PreToolUse";
-    decision["permissionDecision"] = "allow";
+    decision["permissionDecision"] = asks ? "ask" : "allow";
     decision["updatedInput"] = input;
   } else {
     decision["hookEventName"] = "BeforeTool";

@@ -45,6 +45,7 @@ struct HookRequest {
   std::string cwd;       ///< the agent's folder; may be empty
   std::string session;   ///< for the record; may be empty
   std::string call_id;
+  bool is_planning = false;  ///< its person wants a plan and no changes yet
 
   /// The identity of a call, which is the same in the reports before and after it.
   [[nodiscard]] std::string call() const;
@@ -62,7 +63,9 @@ struct HookRequest {
 [[nodiscard]] std::string hook_denies(HookProtocol protocol, std::string_view reason);
 /// The output of a hook that lets a person decide at the agent's own prompt; for Claude Code.
 [[nodiscard]] std::string hook_asks(std::string_view reason);
-/// The output of a hook that lets the call through with `input` instead.
-[[nodiscard]] std::string hook_replaces(HookProtocol protocol, const nlohmann::json& input);
+/// The output of a hook that lets the call through with `input` instead. If `asks`, a person
+/// decides first, at the agent's own prompt; for Claude Code.
+[[nodiscard]] std::string hook_replaces(HookProtocol protocol, const nlohmann::json& input,
+                                        bool asks = false);
 
 }  // namespace galley

@@ -472,6 +472,16 @@ class OneWorld(HookCase):
         settings.write_text("unattended = true\n")
         self.assertEqual(links(network), "1")
 
+    def test_a_command_of_a_plan_is_asked_about(self):
+        for agent, mode, expected in (("claude", "plan", "ask"), ("claude", "default", "allow"), ("claude", "acceptEdits", "allow"),
+                                      ("codex", "plan", "allow")):  # codex cannot be told to ask
+            for command in ("echo 1 > n", "galley undo"):
+                with self.subTest(agent, mode=mode, command=command):
+                    request = self.request(agent, "Bash", {"command": command}, permission_mode=mode)
+                    answer = json.loads(self.hook(agent, request).stdout)["hookSpecificOutput"]
+                    self.assertEqual(answer["permissionDecision"], expected)
+                    self.assertIn(PROGRAM, answer["updatedInput"]["command"])
+
     def test_its_effects_are_on_the_disk_and_on_record(self):
         ran = self.shell("echo new > src/new.c; mkdir -p node_modules/x; echo p > node_modules/x/i.js; echo said")
         self.assertEqual(ran.stdout, b"said\n")
