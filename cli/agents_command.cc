@@ -18,6 +18,7 @@
 #include "server/agents/agent_programs.h"
 #include "staging/fs/host_file.h"
 #include "staging/printing/git_diff.h"
+#include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 namespace {
@@ -176,6 +177,24 @@ std::string diffs_of(const PlannedFiles& files, bool has_color, bool is_printabl
   std::string text;
   for (const auto& [name, file] : files) text += diff_of(file, options);
   return text;
+}
+
+/// The entries call `galley` by its name. The PATH of npx ends with npx, and an agent that does not
+/// find the program of its hook denies each call.
+Result<void> check_path(const AgentPlan& plan, const std::string& project) {
+  const auto is_start = [](const PlannedEntry& one) { return one.entry.part != AgentPart::kRun; };
+  if (std::none_of(plan.entries.begin(), plan.entries.end(), is_start)) return {};
+  const auto found = list_programs(environment("PATH"), "galley");
+  const auto is_lasting = [&](const ResolvedProgram& one) {
+    return one.path.find("/_npx/") == std::string::npos && !is_at_or_below(one.path, project);
+  };
+  if (std::any_of(found.begin(), found.end(), is_lasting)) return {};
+  return fail(ErrorKind::kNotFound, "agents.not_on_path",
+              found.empty() ? "the agent would not find galley, because no program of this name is "
+                              "on your PATH: put it there, or run npm install -g galley"
+                            : "the agent would not find galley: '" + found.front().path +
+                                  "' is on the PATH of this command only. Run npm install -g "
+                                  "galley, or put galley on your PATH");
 }
 
 /// Asks the person on a terminal. Elsewhere --yes is required.
@@ -394,6 +413,7 @@ Result<int> change(Session& session) {
                                      [](const auto& one) { return one.second.is_changed(); });
   bool is_diff_shown = false;
   if (!arguments.dry_run && is_change) {
+    if (is_install) GALLEY_TRY(check_path(wanted, places.project));
     GALLEY_TRY(ask(session, files));
     is_diff_shown = !arguments.agents.yes && !session.is_unattended();
     GALLEY_TRY(write(files));

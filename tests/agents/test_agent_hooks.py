@@ -60,7 +60,7 @@ class Hooked(AgentCase):
             scope = "user" if kind is HookedCodex else "project"
             entries = (kind.name, *parts, f"--{scope}")
             before = self.configured(agent, scope)
-            self.galley("agents", "install", *entries, "--yes", expect=0, env=usual)
+            self.galley("agents", "install", *entries, "--yes", expect=0, env={**usual, "PATH": self.path})
             self.assertNotEqual(self.configured(agent, scope), before)
             for prompt in prompts:
                 self.check(model, agent.run(self.work, prompt))

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import hostile
-from support import SystemCase, snapshot
+from support import GALLEY, SystemCase, snapshot
 
 CODEX = '''# my own
 model = "gpt-5.4"   # the usual one
@@ -83,7 +83,10 @@ class InstallCase(SystemCase):
         super().setUp()
         self.home = self.scratch / "home"
         self.home.mkdir()
-        self.environment["HOME"] = str(self.home)
+        self.programs = self.scratch / "bin"
+        self.programs.mkdir()
+        (self.programs / "galley").symlink_to(Path(GALLEY).resolve())
+        self.environment.update(HOME=str(self.home), PATH=f"{self.programs}:{os.environ['PATH']}")
         for name in ("CODEX_HOME", "GALLEY_SANDBOX"):
             self.environment.pop(name, None)
             os.environ.pop(name, None)
@@ -377,6 +380,29 @@ class Refusals(InstallCase):
         self.assertIn(b"--yes", said.stderr)
         self.assertFalse((self.work / ".mcp.json").exists())
 
+    def test_nothing_is_written_that_an_agent_would_not_find(self):
+        """npx puts its own folder on PATH, for its own command only."""
+        npx = self.home / ".npm" / "_npx" / "3f1" / "node_modules" / ".bin"
+        local = self.work / "node_modules" / ".bin"
+        for folder in (npx, local):
+            folder.mkdir(parents=True)
+            (folder / "galley").symlink_to(Path(GALLEY).resolve())
+        before = snapshot(self.scratch, skip=())
+        for folders in ("", f"{npx}:", f"{npx}:{local}:"):
+            path = {"PATH": f"{folders}/usr/bin:/bin"}
+            for agent, *parts in (("claude",), ("codex", "--hook"), ("qwen", "--wrapper"), ("all",)):
+                with self.subTest(agent, path=path):
+                    (self.home / ".gemini").mkdir()
+                    said = json.loads(self.agents("install", agent, *parts, "--yes", env=path, expect=(1, 3)).stdout)
+                    self.assertEqual(said["reason"], "agents.not_on_path")
+                    self.assertIn("npm install -g galley", said["message"])
+                    (self.home / ".gemini").rmdir()
+                    self.assertEqual(snapshot(self.scratch, skip=()), before)
+        path = {"PATH": f"{npx}:{self.programs}:/usr/bin:/bin"}
+        self.assertEqual(self.states("install", "claude", "--hook", "--yes", env=path), ["added"])
+        # The way back is open.
+        self.assertEqual(self.states("uninstall", "claude", "--hook", "--yes", env={"PATH": "/usr/bin:/bin"}), ["removed"])
+
     def test_agents_do_not_configure_themselves(self):
         self.galley("--agent", "claude", "agents", "install", "claude", "--yes", expect=1)
         self.galley("agents", "install", "claude", "--yes", env={"GALLEY_SANDBOX": "1"}, expect=1)
@@ -421,7 +447,7 @@ class Lists(InstallCase):
 
 class Wrappers(InstallCase):
     def test_the_wrapper_starts_the_agent_in_a_run_with_its_arguments(self):
-        programs = self.scratch / "bin"
+        programs = self.scratch / "fake"
         programs.mkdir()
         fake = programs / "galley"
         fake.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
@@ -445,8 +471,6 @@ class All(InstallCase):
 
     def setUp(self):
         super().setUp()
-        self.programs = self.scratch / "bin"
-        self.programs.mkdir()
         self.environment["PATH"] = f"{self.programs}:/usr/bin:/bin"
 
     def have(self, *names):

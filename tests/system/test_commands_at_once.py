@@ -155,6 +155,10 @@ class AtOnce(SystemCase):
 
     def test_no_entry_of_an_agent_is_lost(self):
         settings = self.work / ".gemini" / "settings.json"
+        programs = self.scratch / "bin"
+        programs.mkdir()
+        (programs / "galley").symlink_to(os.path.realpath(GALLEY))
+        self.environment["PATH"] = f"{programs}:{os.environ['PATH']}"
         for _ in range(ROUNDS):
             settings.unlink(missing_ok=True)
             ends = self.at_once(*[("agents", "install", "gemini", part, "--yes") for part in ("--mcp", "--hook")])
