@@ -332,14 +332,24 @@ Result<void> begin_turn(Session& session, const HookRequest& request) {
   return note_agent(session, request);
 }
 
+/// Ends the turn of the agent's session, where one is known.
+Result<void> end_turn(Session& session, const HookRequest& request) {
+  if (request.session.empty()) return {};
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const StateDirectory* state = persistent_of(*workspace).state();
+  if (state == nullptr) return {};
+  return AgentSession(*state, request.session).end_turn();
+}
+
 /// Takes a report of a call that the agent has made. It cannot be denied any more, so a failure is
 /// only a warning.
 void note_report(Session& session, const HookRequest& request) {
   Result<std::string> words = std::string();
   if (request.event == HookEvent::kAfter) words = record_edit(session, request);
-  if (request.event == HookEvent::kPrompt) {
-    if (const auto begun = begin_turn(session, request); !begun) words = fail(begun.error());
-  }
+  Result<void> noted;
+  if (request.event == HookEvent::kPrompt) noted = begin_turn(session, request);
+  if (request.event == HookEvent::kEnd) noted = end_turn(session, request);
+  if (!noted) words = fail(noted.error());
   const bool is_silent = words ? words->empty() : request.event != HookEvent::kAfter;
   if (!words && is_silent) session.terminal().print_error(printable(words.error().message));
   session.print(is_silent

@@ -23,6 +23,7 @@ namespace galley {
 namespace {
 
 constexpr std::string_view kTurnMagic = "galley turn 1";
+constexpr std::string_view kTurnEnd = "ended\n";
 constexpr std::string_view kSessions = "sessions";
 constexpr uint64_t kMaxTurnBytes = 1024;
 constexpr int64_t kSessionLastsNs = 30 * kKeptEditLastsNs;
@@ -172,20 +173,43 @@ AgentSession::Turn AgentSession::turn() const {
   if (second == all.npos || all.substr(0, first) != kTurnMagic) return {};
   const auto number = number_of<uint64_t>(all.substr(first + 1, second - first - 1));
   if (!number) return {};
-  return {*number, first_words(all.substr(second + 1), kMaxPromptBytes)};
+  const size_t third = std::min(all.find('\n', second + 1), all.size());
+  std::string_view rest = all.substr(std::min(third + 1, all.size()));
+  Turn turn{*number, first_words(all.substr(second + 1, third - second - 1), kMaxPromptBytes)};
+  turn.has_ended = rest.starts_with(kTurnEnd);
+  if (turn.has_ended) {
+    rest.remove_prefix(kTurnEnd.size());
+    turn.begun_ns = number_of<int64_t>(rest).value_or(0);
+  }
+  return turn;
 }
 
 int64_t AgentSession::turn_begun_ns() const {
+  const int64_t begun = turn().begun_ns;
+  if (begun != 0) return begun;
   const auto there = state_->root().stat(place("turn"));
   return there ? there->mtime_ns : 0;
 }
 
-Result<void> AgentSession::begin_turn(std::string_view prompt) const {
+Result<void> AgentSession::write_turn(const Turn& turn) const {
   const RelPath file = place("turn");
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
   return replace_shared_file(state_->root(), file.str(),
-                             fmt::format("{}\n{}\n{}\n", kTurnMagic, turn().number + 1,
-                                         first_words(prompt, kMaxPromptBytes)));
+                             fmt::format("{}\n{}\n{}\n{}", kTurnMagic, turn.number, turn.prompt,
+                                         turn.has_ended ? fmt::format("{}{}", kTurnEnd, turn.begun_ns)
+                                                        : std::string()));
+}
+
+Result<void> AgentSession::begin_turn(std::string_view prompt) const {
+  return write_turn({turn().number + 1, first_words(prompt, kMaxPromptBytes)});
+}
+
+Result<void> AgentSession::end_turn() const {
+  Turn ended = turn();
+  if (ended.number == 0 || ended.has_ended) return {};
+  ended.begun_ns = turn_begun_ns();
+  ended.has_ended = true;
+  return write_turn(ended);
 }
 
 Result<void> AgentSession::note_process(const ProcessIdentity& process) const {

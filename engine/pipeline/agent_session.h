@@ -23,7 +23,8 @@ class Workspace;
 /// The state of an agent's session between the calls of its hook, below
 /// `.galley/sessions/<workspace id>/<hash of the session's id>/`:
 ///
-///     turn          lines with `galley turn 1`, the number of the turn, the start of its prompt
+///     turn          lines with `galley turn 1`, the number of the turn, the start of its prompt,
+///                   and `ended` after the agent's answer
 ///     <hash>.j      the paths of one edit before it and as judged: a journal that is never
 ///                   published; empty for an edit that could not be kept
 ///     <hash>.lost   empty: this edit was made and is not on record
@@ -35,10 +36,12 @@ class Workspace;
 /// Ownership: borrows the state. Threads: any; each call of an agent has files of its own.
 class AgentSession {
  public:
-  /// A prompt of a person, and the work of the agent until the next one.
+  /// A prompt of a person, and the work of the agent until its answer or the next prompt.
   struct Turn {
     uint64_t number = 0;  ///< from 1; 0: no prompt is known
     std::string prompt;   ///< its beginning
+    bool has_ended = false;
+    int64_t begun_ns = 0;  ///< known if it has ended
   };
 
   AgentSession(const StateDirectory& state, std::string_view id);
@@ -48,6 +51,8 @@ class AgentSession {
   [[nodiscard]] int64_t turn_begun_ns() const;
   /// Begins the next turn. The cost is constant.
   [[nodiscard]] Result<void> begin_turn(std::string_view prompt) const;
+  /// Ends the turn: later commits are not of it. Does nothing if no turn is known.
+  [[nodiscard]] Result<void> end_turn() const;
 
   /// What is known of an edit that the agent reports.
   struct MadeEdit {
@@ -85,6 +90,7 @@ class AgentSession {
 
  private:
   [[nodiscard]] RelPath place(const std::string& name) const;
+  [[nodiscard]] Result<void> write_turn(const Turn& turn) const;
 
   const StateDirectory* state_;
   std::string id_;

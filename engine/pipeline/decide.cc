@@ -332,8 +332,10 @@ Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval
   meta.also_undoes = attempt.request.also_undoes;
   if (!meta.session.empty()) {
     AgentSession::Turn turn = AgentSession(*workspace.persistent.state(), meta.session).turn();
-    meta.turn = turn.number;
-    meta.prompt = std::move(turn.prompt);
+    if (!turn.has_ended) {
+      meta.turn = turn.number;
+      meta.prompt = std::move(turn.prompt);
+    }
   }
   GALLEY_ASSIGN(
       PublishOutcome outcome,

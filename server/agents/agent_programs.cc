@@ -53,7 +53,7 @@ AgentEntry codex_entry(AgentPart part, AgentScope scope, const AgentPlaces& plac
     out.entries.emplace_back(TomlConfigEntry({"mcp_servers", "galley"}, mcp, false));
     return out;
   }
-  for (const char* event : {"PreToolUse", "PostToolUse", "UserPromptSubmit"}) {
+  for (const char* event : {"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop"}) {
     const std::string name = std::string("hooks.") + event;
     const bool is_asked = event == std::string_view("PreToolUse");
     const std::string command = is_asked ? hook_command("", "codex") : report_command("", "codex");
@@ -87,6 +87,7 @@ void add_claude_hooks(AgentEntry& out) {
   const std::string report = report_command(place, "claude");
   out.entries.emplace_back(hook_entry("PostToolUse", command(report), true));
   out.entries.emplace_back(hook_entry("UserPromptSubmit", command(report), false));
+  out.entries.emplace_back(hook_entry("Stop", command(report), false));
 }
 
 void add_gemini_hooks(AgentEntry& out) {
@@ -99,6 +100,7 @@ void add_gemini_hooks(AgentEntry& out) {
   const std::string report = report_command(place, "gemini");
   out.entries.emplace_back(hook_entry("AfterTool", command(report), false));
   out.entries.emplace_back(hook_entry("BeforeAgent", command(report), false));
+  out.entries.emplace_back(hook_entry("AfterAgent", command(report), false));
 }
 
 Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {

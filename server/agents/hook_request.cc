@@ -45,6 +45,7 @@ constexpr std::array kEventNames = {
     EventName{"tool.execute.before", HookProtocol::kToolExecuteBefore, HookEvent::kBefore},
     EventName{"tool.execute.after", HookProtocol::kToolExecuteBefore, HookEvent::kAfter},
     EventName{"chat.message", HookProtocol::kToolExecuteBefore, HookEvent::kPrompt},
+    EventName{"session.idle", HookProtocol::kToolExecuteBefore, HookEvent::kEnd},
 };
 
 Result<void> read_call(json& document, HookRequest& request) {

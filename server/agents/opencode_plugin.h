@@ -4,10 +4,10 @@
 
 namespace galley {
 
-/// The opencode plugin. It asks `galley agent-hook` before each call, and reports calls and prompts
-/// to it. It blocks every call that the hook did not answer.
+/// The opencode plugin. It asks `galley agent-hook` before each call, and reports calls, prompts
+/// and the end of answers to it. It blocks every call that the hook did not answer.
 inline constexpr std::string_view kOpencodePlugin =
-    R"(// Asks galley before each call of a tool, and tells it of calls and prompts.
+    R"(// Asks galley before each call of a tool, and tells it of calls, prompts and answers.
 // 'galley agents uninstall opencode' removes this file.
 import { spawn } from "node:child_process"
 
@@ -83,6 +83,14 @@ export const Galley = async ({ directory }) => ({
       hook_event_name: "chat.message",
       session_id: input.sessionID,
       prompt: parts.map((part) => part.text).join(" "),
+      cwd: directory,
+    }, directory)
+  },
+  event: async ({ event }) => {
+    if (event.type !== "session.idle") return
+    await report({
+      hook_event_name: "session.idle",
+      session_id: event.properties.sessionID,
       cwd: directory,
     }, directory)
   },

@@ -36,10 +36,10 @@ PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n two\n*** End 
 BAD_PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-nothing like it\n+ONE\n two\n*** End Patch\n"
 REFUSED_PATCH = "*** Begin Patch\n*** Add File: keys/k\n+secret\n*** End Patch\n"
 
-# By agent: what its hook calls a prompt, a call before it is made, and after.
-EVENTS = {"claude": ("UserPromptSubmit", "PreToolUse", "PostToolUse"),
-          "gemini": ("BeforeAgent", "BeforeTool", "AfterTool"),
-          "opencode": ("chat.message", "tool.execute.before", "tool.execute.after")}
+# By agent: what its hook calls a prompt, a call before it is made, and after, and the end of an answer.
+EVENTS = {"claude": ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+          "gemini": ("BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent"),
+          "opencode": ("chat.message", "tool.execute.before", "tool.execute.after", "session.idle")}
 SHELLS = {"codex": "Bash", "claude": "Bash", "gemini": "run_shell_command", "opencode": "bash"}
 
 
@@ -99,6 +99,11 @@ class HookCase(SystemCase):
         event = EVENTS.get(agent, EVENTS["claude"])[0]
         said = self.hook(agent, {"hook_event_name": event, "session_id": session, "prompt": text, "cwd": str(self.work)})
         self.assertIn(said.stdout.strip(), (b"", b"{}"))
+
+    def end(self, agent="claude", session="s"):
+        event = EVENTS.get(agent, EVENTS["claude"])[3]
+        said = self.hook(agent, {"hook_event_name": event, "session_id": session, "cwd": str(self.work)})
+        self.assertIn((said.stdout.strip(), said.stderr), ((b"", b""), (b"{}", b"")))
 
     def edit(self, agent, tool, arguments, change, session="s", call="e1"):
         """An edit of the agent's own tool: judged, made by the agent, reported."""
@@ -773,6 +778,23 @@ class OneWorld(HookCase):
         self.prompt("and then")
         self.shell("echo 2 > m")
         self.assertEqual([turn["prompt"] for turn in self.turns()], ["and then", "echo 1 > n"])
+
+    def test_a_turn_ends_with_the_agents_answer(self):
+        for agent in SHELLS:
+            with self.subTest(agent):
+                self.end(agent, agent)  # no turn is known yet
+                for prompt in ("do it", "ended", ""):
+                    self.prompt(prompt, agent, agent)
+                    self.shell("echo 1 >> n", agent, agent)
+                    self.shell("echo 2 >> n", agent, agent)
+                    self.end(agent, agent)
+                    self.end(agent, agent)
+                    self.shell("echo 3 >> n", agent, agent)
+                    self.shell("echo 4 >> n", agent, agent)
+                turns = self.turns("--session", agent)
+                self.assertEqual([len(turn["transactions"]) for turn in turns], [1, 1, 2] * 3)
+                self.assertEqual([turn["prompt"] for turn in turns],
+                                 [words for prompt in ("echo 1 >> n", "ended", "do it") for words in ("echo 4 >> n", "echo 3 >> n", prompt)])
 
     def test_without_prompts_a_commit_is_a_turn(self):
         self.shell("echo 1 > n")

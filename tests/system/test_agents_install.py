@@ -155,12 +155,12 @@ class RoundTrip(InstallCase):
         self.assertTrue(hook["hooks"][0]["command"].endswith("agent-hook --agent claude || exit 2"))
         # A report of what is done must not stop the agent, nor lose a person's prompt.
         hooks = json.loads((self.work / ".claude/settings.json").read_text())["hooks"]
-        for event in ("PostToolUse", "UserPromptSubmit"):
+        for event in ("PostToolUse", "UserPromptSubmit", "Stop"):
             self.assertTrue(hooks[event][0]["hooks"][0]["command"].endswith("agent-hook --agent claude || exit 0"))
         self.agents("install", "gemini", "--yes")
         settings = json.loads((self.work / ".gemini/settings.json").read_text())
         self.assertEqual(settings["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 60000)
-        self.assertEqual(sorted(settings["hooks"]), ["AfterTool", "BeforeAgent", "BeforeTool"])
+        self.assertEqual(sorted(settings["hooks"]), ["AfterAgent", "AfterTool", "BeforeAgent", "BeforeTool"])
         self.assertIn("gemini", settings["mcpServers"]["galley"]["args"])
         self.agents("install", "opencode", "--yes")
         server = json.loads((self.work / "opencode.json").read_text())["mcp"]["galley"]
@@ -168,7 +168,7 @@ class RoundTrip(InstallCase):
         self.agents("install", "codex", "--yes", env={"CODEX_HOME": str(self.scratch / "own")})
         text = (self.scratch / "own" / "config.toml").read_text()
         self.assertIn("[mcp_servers.galley]\n", text)
-        for event in ("PreToolUse", "PostToolUse", "UserPromptSubmit"):
+        for event in ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop"):
             self.assertIn(f"[[hooks.{event}.hooks]]\n", text)
 
     def test_an_install_of_an_earlier_version_is_completed(self):
