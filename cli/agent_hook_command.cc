@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "cli/agent_processes.h"
 #include "cli/commands.h"
+#include "cli/places.h"
 #include "engine/commit/outcome.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/decide.h"
@@ -23,6 +24,7 @@
 #include "server/agents/agent_programs.h"
 #include "server/agents/agent_tools.h"
 #include "server/agents/hooked_call.h"
+#include "server/agents/shell_patch.h"
 #include "server/session/call_results.h"
 #include "server/session/transaction_tools.h"
 #include "staging/fs/host_file.h"
@@ -186,25 +188,48 @@ void keep_edit(Session& session, Workspace& workspace, const HookRequest& reques
   if (!kept) session.say("this edit will not be on record: " + kept.error().message);
 }
 
-/// With `hook.mode = "stage"` the agent's own tools do not see what its commands staged. Two
-/// versions of one file could not both be committed.
-Result<std::string> objection_to_staged_path(const Session& session, const HookRequest& request,
-                                             Workspace& workspace, const Proposal& edit) {
+/// With `hook.mode = "stage"` the agent's own tools do not see what its commands staged. Returns
+/// the message about the first of the paths that has such changes; empty if none has.
+Result<std::string> staged_by_commands(const Session& session, const HookRequest& request,
+                                       Workspace& workspace, const std::vector<RelPath>& paths) {
   if (rules_of(workspace).config.hook.mode != HookMode::kStage) return std::string();
   const std::string& agent = session.arguments().global.agent;
   GALLEY_ASSIGN(const std::string id, transaction_of_session(workspace, agent, request.session));
   if (id.empty()) return std::string();
   GALLEY_ASSIGN(const Transaction staged, workspace.resume(id, agent));
   const Overlay::Entries& entries = overlay_of(staged).entries();
-  for (const Change& change : edit.changes()) {
-    const auto entry = entries.find(change.path);
+  for (const RelPath& path : paths) {
+    const auto entry = entries.find(path);
     if (entry == entries.end() || entry->second.before == entry->second.now) continue;
-    return "'" + change.path.str() + "' has changes that your commands staged in transaction " +
-           id +
-           " and that this tool does not see; change it with a command, or commit them first: "
-           "galley commit";
+    return "'" + path.str() + "' has changes that your commands staged in transaction " + id +
+           " and that this tool does not see; ";
   }
   return std::string();
+}
+
+/// Two versions of one file could not both be committed.
+Result<std::string> objection_to_staged_path(const Session& session, const HookRequest& request,
+                                             Workspace& workspace, const Proposal& edit) {
+  std::vector<RelPath> paths;
+  for (const Change& change : edit.changes()) paths.push_back(change.path);
+  GALLEY_ASSIGN(const std::string staged, staged_by_commands(session, request, workspace, paths));
+  if (staged.empty()) return staged;
+  return staged + "change it with a command, or commit them first: galley commit";
+}
+
+/// The agent would read the text that its commands have changed.
+Result<std::string> objection_to_read(Session& session, const HookRequest& request) {
+  const std::string named = read_path(request);
+  if (named.empty()) return named;
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const std::string start, start_of(request, ""));
+  GALLEY_ASSIGN(const nlohmann::json plain, with_plain_paths({{"path", named}}, request.cwd));
+  std::string path = plain["path"].get<std::string>();
+  if (!path.starts_with('/')) path.insert(0, start + "/");
+  GALLEY_ASSIGN(const RelPath file, named_path(path, RelPath::root(), workspace->root_path()));
+  GALLEY_ASSIGN(const std::string staged, staged_by_commands(session, request, *workspace, {file}));
+  if (staged.empty()) return staged;
+  return staged + "read it with a command: cat " + shell_word(named);
 }
 
 /// Makes the edit in memory and asks the gate. Returns its objection; empty if there is none.
@@ -431,6 +456,9 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
   if (std::holds_alternative<HookedCall::Pass>(*action)) {
     const auto noted = is_own_tool(request) ? note_agent(session, request) : Result<void>();
     if (!noted) session.terminal().print_error(printable(noted.error().message));
+    // A read is allowed if it cannot be judged: nothing is lost.
+    const auto objection = objection_to_read(session, request);
+    if (objection && !objection->empty()) return hook_denies(request.protocol, *objection);
     return hook_allows(request.protocol);
   }
   if (const auto* command = std::get_if<HookedCall::Command>(&*action)) {

@@ -273,6 +273,16 @@ bool is_reading_tool(HookProtocol protocol, std::string_view name) {
   return is_listed(name, kReadersOfToolExecuteBefore);
 }
 
+std::string read_path(const HookRequest& request) {
+  constexpr std::array kTools = {"Read", "NotebookRead", "view_image", "read_file", "read"};
+  if (!is_reading_tool(request.protocol, request.tool)) return "";
+  if (!is_listed(request.tool, kTools)) return "";
+  for (const auto& [key, value] : request.input.items()) {
+    if (means(key, Meaning::kPath) && value.is_string()) return value.get<std::string>();
+  }
+  return "";
+}
+
 const json* argument_of(const AgentTool& tool, const json& input, ArgumentMeaning meaning) {
   for (const AgentArgument& argument : tool.arguments) {
     if (argument.meaning != meaning) continue;

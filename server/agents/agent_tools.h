@@ -57,6 +57,9 @@ struct AgentTool {
 /// agents whose own calls go through the hook.
 [[nodiscard]] bool is_reading_tool(HookProtocol protocol, std::string_view name);
 
+/// The path that the tool reads, if it reads one file; else empty.
+[[nodiscard]] std::string read_path(const HookRequest& request);
+
 /// The value of the argument `meaning` in the input of the agent's tool; null when it is missing.
 [[nodiscard]] const nlohmann::json* argument_of(const AgentTool& tool, const nlohmann::json& input,
                                                 ArgumentMeaning meaning);

@@ -343,6 +343,25 @@ class StagedCommands(HookCase):
         (self.work / "g").write_text("one\n")
         self.assertEqual(self.answer("claude", "Edit", {**edit, "file_path": str(self.work / "g")}), ("allow", None))
 
+    def test_an_own_read_of_a_staged_file_is_denied(self):
+        self.need_walls()
+        for agent, tool, key in (("claude", "Read", "file_path"), ("gemini", "read_file", "absolute_path"),
+                                 ("opencode", "read", "filePath"), ("codex", "view_image", "path")):
+            (self.work / "it's").write_text("old\n")
+            self.shell("echo new > \"it's\"; rm a.json", agent)
+            for path in (f"{self.work}/it's", "it's", f"{self.work}/sub/../it's"):
+                with self.subTest(agent, path=path):
+                    answer, why = self.answer(agent, tool, {key: path})
+                    self.assertEqual(answer, "deny")
+                    read = why[why.index("cat "):]
+                    self.assertEqual(self.shell(read.replace("/sub/..", ""), agent).stdout, b"new\n")
+            self.assertEqual(self.answer(agent, tool, {key: "a.json"})[0], "deny")
+            for passed in ("a.txt", "/etc/hostname", "no/such", "", 1):
+                self.assertEqual(self.answer(agent, tool, {key: passed}), ("allow", None))
+            self.assertEqual(self.answer(agent, tool, {key: "it's"}, session_id="other"), ("allow", None))
+        (self.work / "galley.toml").write_text("[policy\n")  # the agent must be able to read and repair it
+        self.assertEqual(self.answer("claude", "Read", {"file_path": "galley.toml"}), ("allow", None))
+
     def test_hook_server_and_command_line_of_one_session_share_a_transaction(self):
         self.need_walls()
 
