@@ -435,11 +435,12 @@ Result<std::string> answer_to_foreign(Session& session, const HookRequest& reque
   // A profile of galley.toml or a revocation is a no.
   const bool is_undecided = judgement.rule == "grants";
   if (is_undecided && !possible_file_server(request).empty()) return fail(unknown);
-  if (is_undecided && agent == "claude") {
-    return hook_asks(session.with_hints(
-        "Galley does not know what this tool of another MCP server changes. To let it pass without "
-        "a question: galley grant " +
-        agent + " '" + capability + "'"));
+  if (is_undecided && (agent == "claude" || agent == "gemini")) {
+    return hook_asks(request.protocol,
+                     session.with_hints("Galley does not know what this tool of another MCP server "
+                                        "changes. To let it pass without "
+                                        "a question: galley grant " +
+                                        agent + " '" + capability + "'"));
   }
   return fail(ErrorKind::kRefused, unknown.reason, judgement.message + "; " + judgement.remedy);
 }

@@ -57,6 +57,11 @@ Result<void> read_call(json& document, HookRequest& request) {
   }
   request.input = std::move(*input);
   request.call_id = text_member(document, "tool_use_id");
+  const auto context = document.find("mcp_context");
+  if (context != document.end() && context->is_object()) {
+    request.server = text_member(*context, "server_name");
+    request.server_tool = text_member(*context, "tool_name");
+  }
   return {};
 }
 
@@ -105,8 +110,13 @@ std::string hook_reports(HookProtocol protocol, std::string_view text) {
 
 namespace {
 
-std::string decided_before_use(const char* decision, std::string_view reason) {
+std::string decided(HookProtocol protocol, const char* decision, std::string_view reason) {
   ordered_json answer;
+  if (protocol != HookProtocol::kPreToolUse) {
+    answer["decision"] = decision;
+    answer["reason"] = reason;
+    return json_text(answer) + "\n";
+  }
   ordered_json& output = answer["hookSpecificOutput"];
   output["hookEventName"] = "PreToolUse";
   output["permissionDecision"] = decision;
@@ -116,14 +126,12 @@ std::string decided_before_use(const char* decision, std::string_view reason) {
 
 }  // namespace
 
-std::string hook_asks(std::string_view reason) { return decided_before_use("ask", reason); }
+std::string hook_asks(HookProtocol protocol, std::string_view reason) {
+  return decided(protocol, "ask", reason);
+}
 
 std::string hook_denies(HookProtocol protocol, std::string_view reason) {
-  if (protocol == HookProtocol::kPreToolUse) return decided_before_use("deny", reason);
-  ordered_json answer;
-  answer["decision"] = "deny";
-  answer["reason"] = reason;
-  return json_text(answer) + "\n";
+  return decided(protocol, "deny", reason);
 }
 
 std::string hook_replaces(HookProtocol protocol, const json& input, bool asks) {

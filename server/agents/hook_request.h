@@ -39,11 +39,13 @@ enum class HookEvent : uint8_t {
 struct HookRequest {
   HookProtocol protocol = HookProtocol::kPreToolUse;
   HookEvent event = HookEvent::kBefore;
-  std::string prompt;    ///< with kPrompt only
-  std::string tool;      ///< the agent's name for it; with kBefore and kAfter only
-  nlohmann::json input;  ///< an object
-  std::string cwd;       ///< the agent's folder; may be empty
-  std::string session;   ///< for the record; may be empty
+  std::string prompt;       ///< with kPrompt only
+  std::string tool;         ///< the agent's name for it; with kBefore and kAfter only
+  nlohmann::json input;     ///< an object
+  std::string server;       ///< the MCP server of the tool, as Gemini CLI says it; may be empty
+  std::string server_tool;  ///< the server's name for the tool
+  std::string cwd;          ///< the agent's folder; may be empty
+  std::string session;      ///< for the record; may be empty
   std::string call_id;
   bool is_planning = false;  ///< its person wants a plan and no changes yet
 
@@ -61,8 +63,9 @@ struct HookRequest {
 [[nodiscard]] std::string hook_reports(HookProtocol protocol, std::string_view text);
 /// The output of a hook that denies the call and tells the model why.
 [[nodiscard]] std::string hook_denies(HookProtocol protocol, std::string_view reason);
-/// The output of a hook that lets a person decide at the agent's own prompt; for Claude Code.
-[[nodiscard]] std::string hook_asks(std::string_view reason);
+/// The output of a hook that lets a person decide at the agent's own prompt; for Claude Code and
+/// Gemini CLI.
+[[nodiscard]] std::string hook_asks(HookProtocol protocol, std::string_view reason);
 /// The output of a hook that lets the call through with `input` instead. If `asks`, a person
 /// decides first, at the agent's own prompt; for Claude Code.
 [[nodiscard]] std::string hook_replaces(HookProtocol protocol, const nlohmann::json& input,

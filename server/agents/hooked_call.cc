@@ -222,18 +222,24 @@ std::string foreign_capability(const HookRequest& request) {
   constexpr std::string_view kBetween = "__";
   constexpr std::string_view kCharacters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-  const std::string_view tool = request.tool;
-  const bool is_one = request.protocol == HookProtocol::kPreToolUse && tool.starts_with(kPrefix) &&
-                      tool.find_first_not_of(kCharacters) == std::string_view::npos;
-  if (!is_one) return {};
-  const std::string_view name = tool.substr(kPrefix.size());
-  const size_t middle = name.find(kBetween);
-  // With a second separator, or a longer one, it is not known where the server's name ends.
-  if (middle == 0 || middle == std::string_view::npos || middle != name.rfind(kBetween)) return {};
-  const std::string_view rest = name.substr(middle + kBetween.size());
+  std::string_view server = request.server;
+  std::string_view tool = request.server_tool;
+  if (request.protocol == HookProtocol::kPreToolUse && request.tool.starts_with(kPrefix)) {
+    const std::string_view name = std::string_view(request.tool).substr(kPrefix.size());
+    const size_t middle = name.find(kBetween);
+    // With a second separator, or a longer one, it is not known where the server's name ends.
+    if (middle == std::string_view::npos || middle != name.rfind(kBetween)) return {};
+    server = name.substr(0, middle);
+    tool = name.substr(middle + kBetween.size());
+  } else if (request.protocol != HookProtocol::kBeforeTool) {
+    return {};
+  }
+  const auto is_plain = [&](std::string_view name) {
+    return !name.empty() && name.find_first_not_of(kCharacters) == std::string_view::npos;
+  };
   // A server named like Galley's own would seem to be it.
-  if (rest.empty() || name.substr(0, middle) == "galley") return {};
-  return "mcp:" + std::string(name.substr(0, middle)) + "/" + std::string(rest);
+  if (!is_plain(server) || !is_plain(tool) || server == "galley") return {};
+  return "mcp:" + std::string(server) + "/" + std::string(tool);
 }
 
 }  // namespace galley

@@ -77,7 +77,8 @@ struct HookSettings {
 [[nodiscard]] bool is_own_tool(const HookRequest& request);
 
 /// The capability that lets a tool of another MCP server pass: `mcp:github/create_issue` for
-/// `mcp__github__create_issue`. Empty if the name may mean another server or tool.
+/// `mcp__github__create_issue`. Empty if the name may mean another server or tool; Gemini CLI says
+/// both apart from the name.
 [[nodiscard]] std::string foreign_capability(const HookRequest& request);
 
 }  // namespace galley

@@ -1154,6 +1154,7 @@ class Others(HookCase):
                 self.assertIn(f"--allow-tool {tool}", reason)
 
     def test_an_unknown_tool_is_denied_until_a_person_allows_it(self):
+        # Without its context it is not known where the server's name ends.
         answer, reason = self.answer("gemini", "mcp_github_create_issue", {})
         self.assertEqual(answer, "deny")
         self.assertIn("--allow-tool mcp_github_create_issue", reason)
@@ -1164,20 +1165,29 @@ class Others(HookCase):
         self.assertEqual(self.answer("claude", "NotebookEdit", {"notebook_path": "x"})[0], "deny")
 
     def test_a_tool_of_another_server_is_asked_about_until_a_rule_decides(self):
-        request = {agent: self.request(agent, "mcp__github__create_issue", {}) for agent in ("claude", "codex")}
+        tools = {"claude": "mcp__github__{}", "codex": "mcp__github__{}", "gemini": "mcp_github_{}"}
+
+        def of_server(agent, tool):
+            more = {"mcp_context": {"server_name": "github", "tool_name": tool}} if agent == "gemini" else {}
+            return self.request(agent, tools[agent].format(tool), {}, **more)
+
+        request = {agent: of_server(agent, "create_issue") for agent in tools}
         output = json.loads(self.hook("claude", request["claude"]).stdout)["hookSpecificOutput"]
         self.assertEqual(output["permissionDecision"], "ask")
         self.assertIn("grant claude 'mcp:github/create_issue'", output["permissionDecisionReason"])
+        asked = json.loads(self.hook("gemini", request["gemini"]).stdout)
+        self.assertEqual(asked["decision"], "ask")
+        self.assertIn("grant gemini 'mcp:github/create_issue'", asked["reason"])
         # codex cannot be told to ask.
         answer, reason = self.answer("codex", "mcp__github__create_issue", {})
         self.assertEqual(answer, "deny")
         self.assertIn("grant codex 'mcp:github/create_issue'", reason)
         for agent in request:
             self.galley("grant", agent, "mcp:github/*", expect=0)
-            self.assertEqual(self.hook(agent, request[agent]).stdout, b"", agent)
+            self.assertIn(self.hook(agent, request[agent]).stdout, (b"", b"{}\n"), agent)
             self.galley("revoke", agent, "mcp:github/create_*", expect=0)
-            self.assertEqual(self.answer(agent, "mcp__github__create_issue", {})[0], "deny")
-            self.assertEqual(self.hook(agent, self.request(agent, "mcp__github__search", {})).stdout, b"", agent)
+            self.assertIn(b'"deny"', self.hook(agent, request[agent]).stdout, agent)
+            self.assertIn(self.hook(agent, of_server(agent, "search")).stdout, (b"", b"{}\n"), agent)
             # Where the server's name ends is not certain.
             self.assertEqual(self.answer(agent, "mcp__github__x__search", {})[0], "deny")
 
