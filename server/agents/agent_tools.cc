@@ -202,10 +202,12 @@ constexpr std::array kReadersOfPreToolUse = {
     "BashOutput", "KillShell", "KillBash", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion",
     "Skill", "SlashCommand", "ToolSearch", "ListMcpResourcesTool", "ReadMcpResourceTool",
     "ReadMcpResourceDirTool", "ListAgents", "SendMessage", "ReportFindings", "CronList", "Workflow",
+    "LSP", "ExitWorktree",
     // codex
     "update_plan", "view_image", "web_search", "request_user_input", "spawn_agent", "wait",
     "wait_agent", "send_input", "close_agent", "resume_agent", "list_mcp_resources",
-    "list_mcp_resource_templates", "read_mcp_resource", "tool_search", "write_stdin", "get_goal"};
+    "list_mcp_resource_templates", "read_mcp_resource", "tool_search", "write_stdin", "get_goal",
+    "create_goal", "update_goal"};
 
 constexpr std::array kReadersOfBeforeTool = {"read_file",
                                              "read_many_files",
@@ -227,7 +229,9 @@ constexpr std::array kReadersOfBeforeTool = {"read_file",
                                              "update_topic",
                                              "invoke_agent",
                                              "list_background_processes",
-                                             "read_background_output"};
+                                             "read_background_output",
+                                             "list_mcp_resources",
+                                             "read_mcp_resource"};
 
 constexpr std::array kReadersOfToolExecuteBefore = {
     "read",     "list", "glob",  "grep", "webfetch", "websearch",  "codesearch", "todowrite",

@@ -1135,11 +1135,11 @@ class OwnConfiguration(HookCase):
 
 class Others(HookCase):
     def test_tools_that_read_pass(self):
-        for agent, tools in {"codex": ["update_plan", "view_image", "get_goal", "mcp__galley__Edit"],
+        for agent, tools in {"codex": ["update_plan", "view_image", "get_goal", "create_goal", "update_goal", "mcp__galley__Edit"],
                              "claude": ["Read", "Glob", "Grep", "WebFetch", "Task", "ListAgents", "SendMessage",
-                                        "ReportFindings", "Workflow", "mcp__galley__Bash"],
+                                        "ReportFindings", "Workflow", "LSP", "ExitWorktree", "mcp__galley__Bash"],
                              "gemini": ["read_file", "glob", "google_web_search", "update_topic", "invoke_agent",
-                                        "read_background_output", "mcp_galley_replace", "mcp_galley_write_file"],
+                                        "read_background_output", "list_mcp_resources", "read_mcp_resource", "mcp_galley_replace", "mcp_galley_write_file"],
                              "opencode": ["read", "grep", "todowrite", "galley_galley_commit"]}.items():
             for tool in tools:
                 with self.subTest(tool):
