@@ -415,6 +415,22 @@ class StagedCommands(HookCase):
             self.assertIn("exec --begin --keep-on-failure -- sh -c", changed["command"], command)
 
 
+    def test_options_of_own_commands_are_known_unless_they_lead_elsewhere(self):
+        elsewhere = {"-C", "--repo", "--ref", "--config", "--agent", "--html", "--color", "--raw", "--reason", "--version"}
+        for verb in ("turns", "undo", "redo", "diff", "show", "log", "status"):
+            shown = self.galley(verb, "--help", expect=0).stdout.decode()
+            options = {option for line in shown.splitlines() if line.startswith("  -")
+                       for option in re.findall(r"(?<![^ ,])--?[a-zA-Z][a-z-]*", line[:29])}
+            self.assertIn("--json", options)
+            for option in sorted(options):
+                _, changed = self.answer("codex", "Bash", {"command": f"galley {verb} {option}"})
+                with self.subTest(verb, option=option):
+                    self.assertEqual(" exec " in changed["command"], option in elsewhere, changed["command"])
+        _, changed = self.answer("codex", "Bash", {"command": "galley turns --limit 2 --date relative"})
+        self.assertEqual(changed["command"], f"{PROGRAM} --agent codex --session s turns --limit 2 --date relative")
+        self.assertIn(" exec ", self.answer("codex", "Bash", {"command": "galley undo --last"})[1]["command"])
+
+
 class Commands(HookCase):
     def test_a_command_with_another_start_directory_is_denied(self):
         for more in ({"workdir": "/"}, {"workdir": str(self.scratch)}, {"workdir": "no/such"}):
