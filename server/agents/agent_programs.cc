@@ -256,15 +256,34 @@ std::vector<AgentEntry> command_entries(std::string_view agent, AgentScope scope
   return entries;
 }
 
+/// Passes the leading words `--galley-OPTION` to `galley run` as `--OPTION`, and all others to the
+/// agent, each as one word.
+constexpr std::string_view kWrapperBody = R"(leads=yes
+for word; do
+  case $leads:$word in
+    yes:--galley-?*) set -- "$@" "--${word#--galley-}" ;;
+    yes:*) leads=no; set -- "$@" AGENT "$word" ;;
+    *) set -- "$@" "$word" ;;
+  esac
+  shift
+done
+[ "$leads" = no ] || set -- "$@" AGENT
+exec galley run "$@"
+)";
+
 AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string name(agent);
   const std::string folder = places.home + "/.local/bin";
+  std::string body(kWrapperBody);
+  constexpr std::string_view kName = "AGENT";
+  for (size_t at = body.find(kName); at != body.npos; at = body.find(kName)) {
+    body.replace(at, kName.size(), name);
+  }
   return {AgentPart::kWrapper,
           {folder + "/galley-" + name},
           {GeneratedFile("#!/bin/sh\n", "#",
                          "# Runs " + name + " inside of a transaction. 'galley agents uninstall " +
-                             name + " --wrapper' removes this file.\nexec galley run " + name +
-                             " \"$@\"\n")},
+                             name + " --wrapper' removes this file.\n" + body)},
           true,
           {folder},
           "start it with: galley-" + name};

@@ -414,7 +414,6 @@ class StagedCommands(HookCase):
             _, changed = self.answer("codex", "Bash", {"command": command})
             self.assertIn("exec --begin --keep-on-failure -- sh -c", changed["command"], command)
 
-
     def test_options_of_own_commands_are_known_unless_they_lead_elsewhere(self):
         elsewhere = {"-C", "--repo", "--ref", "--config", "--agent", "--html", "--color", "--raw", "--reason", "--version"}
         for verb in ("turns", "undo", "redo", "diff", "show", "log", "status"):

@@ -456,13 +456,21 @@ class Wrappers(InstallCase):
             self.agents("install", agent, "--wrapper", "--yes")
             script = self.home / ".local" / "bin" / f"galley-{agent}"
             environment = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(self.home)}
-            self.assertEqual(self.run_script(script, environment).splitlines(), ["run", agent, "exec", "two words", "--", "-x"])
+            self.assertEqual(self.run_script(script, environment, "exec", "two words", "--", "-x").splitlines(),
+                             ["run", agent, "exec", "two words", "--", "-x"])
+            for words, expected in (
+                    ((), ["run", agent]), (("--galley-commit",), ["run", "--commit", agent]),
+                    (("--galley-allow-write=/a b", "--galley-commit", "it's", "--galley-x", "", '"$HOME"', "yes:--galley-y"),
+                     ["run", "--allow-write=/a b", "--commit", agent, "it's", "--galley-x", "", '"$HOME"', "yes:--galley-y"]),
+                    (("--galley-", "-m", "--galley-x"), ["run", agent, "--galley-", "-m", "--galley-x"])):
+                with self.subTest(agent, words=words):
+                    self.assertEqual(self.run_script(script, environment, *words).splitlines(), expected)
             self.agents("uninstall", agent, "--wrapper", "--yes")
             self.assertFalse(script.exists())
 
-    def run_script(self, script, environment):
+    def run_script(self, script, environment, *words):
         import subprocess
-        return subprocess.run([str(script), "exec", "two words", "--", "-x"], env=environment, capture_output=True,
+        return subprocess.run([str(script), *words], env=environment, capture_output=True,
                               check=True).stdout.decode()
 
 
