@@ -69,13 +69,16 @@ struct PlannedFile {
   [[nodiscard]] bool is_changed() const { return text != file.text(); }
 };
 
-/// An agent, or a part of it, that `all` leaves out.
+/// An agent, or parts of it, that `all` leaves out.
 struct SkippedAgent {
   std::string agent;
   std::string reason;  ///< of the error
   std::string message;
+  std::string parts;  ///< `mcp, hook`; empty: the whole agent
 
-  bool operator==(const SkippedAgent&) const = default;
+  [[nodiscard]] bool has_reason_of(const SkippedAgent& other) const {
+    return agent == other.agent && reason == other.reason && message == other.message;
+  }
 };
 
 /// The changes of one command.
@@ -298,7 +301,11 @@ void print(Session& session, const AgentPlan& plan, const PlannedFiles& files, b
     if (planned.state == "added" && !next.empty()) session.say(next);
   });
   for (const SkippedAgent& one : plan.skipped) {
-    session.say(one.agent + " is left out: " + printable_line(one.message));
+    const bool is_whole =
+        std::none_of(plan.entries.begin(), plan.entries.end(),
+                     [&](const PlannedEntry& entry) { return entry.agent == one.agent; });
+    const std::string what = is_whole ? one.agent : one.agent + " " + one.parts;
+    session.say(what + " is left out: " + printable_line(one.message));
   }
 }
 
@@ -364,8 +371,10 @@ Result<void> add_agent(const Arguments& arguments, const std::string& name,
     const AgentScope scope = wanted_scope(arguments.agents, name, part);
     auto found = entries_of(name, part, scope, places, is_install);
     if (!found && is_all && is_left_out(found.error())) {
-      SkippedAgent skipped{name, found.error().reason, found.error().message};
-      const bool is_told = !plan.skipped.empty() && plan.skipped.back() == skipped;
+      SkippedAgent skipped{name, found.error().reason, found.error().message,
+                           std::string(agent_part_name(part))};
+      const bool is_told = !plan.skipped.empty() && plan.skipped.back().has_reason_of(skipped);
+      if (is_told) plan.skipped.back().parts += ", " + skipped.parts;
       if (is_install && !is_told) plan.skipped.push_back(std::move(skipped));
       continue;
     }
@@ -391,7 +400,7 @@ Result<AgentPlan> wanted_entries(const Arguments& arguments, const AgentPlaces& 
     if (why.empty()) {
       GALLEY_TRY(add_agent(arguments, name, places, plan));
     } else {
-      plan.skipped.push_back({name, "agents.no_program", why});
+      plan.skipped.push_back({name, "agents.no_program", why, ""});
     }
   }
   return plan;

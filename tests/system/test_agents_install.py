@@ -533,6 +533,15 @@ class All(InstallCase):
         done = self.all("install", "--wrapper", "--run", "--yes")
         self.assertEqual({entry["agent"] for entry in done["entries"]}, {"claude", "gemini"})
 
+    def test_the_part_that_is_left_out_is_named(self):
+        self.have("claude", "qwen")
+        said = self.galley("agents", "install", "all", "--mcp", "--hook", "--user", "--yes", expect=0)
+        lines = (said.stdout + said.stderr).decode()
+        self.assertIn("claude hook: added", lines)
+        self.assertIn("claude mcp is left out: ", lines)
+        self.assertNotIn("claude is left out", lines)
+        self.assertEqual(lines.count("qwen is left out: "), 1)
+
     def test_a_program_of_the_workspace_is_not_an_agent(self):
         (self.work / "codex").write_text("#!/bin/sh\n")
         (self.work / "codex").chmod(0o755)
