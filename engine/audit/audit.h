@@ -125,7 +125,8 @@ struct AuditVerification {
   AuditPosition sound;               ///< the last record before the first defect other than
                                      ///< `audit.lost`
   std::vector<AuditDefect> defects;  ///< in file order, at most kMaxAuditDefects
-  [[nodiscard]] bool is_intact() const { return defects.empty(); }
+  /// Whether the chain is whole. A loss that a record of a repair reports does not break it.
+  [[nodiscard]] bool is_intact() const;
 };
 
 inline constexpr size_t kMaxAuditDefects = 100;  ///< defects that a verification reports

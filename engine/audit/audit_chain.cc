@@ -50,6 +50,10 @@ std::string range(uint64_t first, uint64_t last) {
 
 }  // namespace
 
+bool AuditVerification::is_intact() const {
+  return std::all_of(defects.begin(), defects.end(), is_loss);
+}
+
 Result<AuditLink> read_audit_link(std::string_view line) {
   GALLEY_ASSIGN(json record, parse_json(line));
   if (!record.is_object()) return malformed("the line is not a JSON object");

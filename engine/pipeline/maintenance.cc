@@ -175,7 +175,7 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 
 Result<Check> examine_audit(const Workspace& workspace) {
   GALLEY_ASSIGN(const AuditVerification found, persistent_of(workspace).verify_audit());
-  if (found.is_intact()) return ok("audit", counted(found.records, "record") + ", chain whole");
+  if (found.defects.empty()) return ok("audit", counted(found.records, "record") + ", chain whole");
   const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
                                   [](const auto& each) { return each.reason != "audit.lost"; });
   if (worst == found.defects.end()) {
