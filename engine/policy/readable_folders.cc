@@ -39,7 +39,8 @@ constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
 /// Devices, sockets and processes: the sandbox has its own.
 constexpr std::array<std::string_view, 5> kMachinePlaces = {"/proc", "/sys", "/dev", "/run",
                                                             "/var/run"};
-constexpr std::array<std::string_view, 2> kServicePlaces = {"/var/lib", "/var/spool"};
+constexpr std::array<std::string_view, 4> kServicePlaces = {"/var/lib", "/var/spool", "/var/mail",
+                                                            "/var/log"};
 constexpr std::array<std::string_view, 2> kHomes = {"/home", "/root"};
 constexpr std::string_view kSomeHome = "/home/of-this-user";
 
@@ -57,6 +58,10 @@ bool has_odd_part(std::string_view path) {
     start = end + 1;
   }
   return false;
+}
+
+bool has_part(std::string_view path, std::string_view wanted) {
+  return (std::string(path) + "/").find("/" + std::string(wanted) + "/") != std::string::npos;
 }
 
 bool is_whole_home(std::string_view path, std::string_view home) {
@@ -111,6 +116,15 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
 }
 
 std::string objection_to_writable(std::string_view folder, std::string_view home) {
+  const bool is_own_home = !home.empty() && folder == home;
+  if (!is_own_home && is_whole_home(folder, home.empty() ? kSomeHome : home)) {
+    return "it is a whole home; name the program's own folder";
+  }
+  for (const std::string_view secret : kSecretPlaces) {
+    if (secret.find('/') == secret.npos && has_part(folder, secret)) {
+      return std::string(secret) + " is a place of secrets, in any home";
+    }
+  }
   // Programs keep their own state in subfolders of this folder.
   const std::string state = std::string(home) + "/.local/state";
   const std::string own = state + "/galley";
