@@ -62,9 +62,9 @@ Result<ToolInfo> Workspace::tool(std::string_view name, const std::string& agent
   return found.front()->tool->info();
 }
 
-Result<std::vector<std::string>> Workspace::check_call(std::string_view tool,
-                                                       std::string_view json_arguments,
-                                                       const std::string& agent) const {
+Result<Workspace::ValidationResult> Workspace::check_call(std::string_view tool,
+                                                          std::string_view json_arguments,
+                                                          const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->tools.registry());
   GALLEY_TRY(state_->rules.refresh_grants(state_->persistent));
   GALLEY_ASSIGN(const auto found, ToolView(*registry, state_->rules.caller(agent)).find(tool));
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> Workspace::check_call(std::string_view tool,
        check_arguments(*found.front(), json_arguments, state_->place.path)) {
     errors.push_back((one.pointer.empty() ? "" : one.pointer + ": ") + one.message);
   }
-  return errors;
+  return ValidationResult{errors.empty(), std::move(errors)};
 }
 
 Result<Workspace::HealthStatus> Workspace::tool_health(const std::string& name,

@@ -265,12 +265,15 @@ class Workspace {
   /// Returns the tool that a call of that name would run.
   /// Errors: as for a call of a tool that `agent` cannot call: `tool.unknown` and so on.
   Result<ToolInfo> tool(std::string_view name, const std::string& agent = {}) const;
-  /// Returns the errors in the arguments of a call, one per line; empty if they are valid. It runs
-  /// and records nothing.
+  /// Whether the arguments of a call are valid.
+  struct ValidationResult {
+    bool valid = true;
+    std::vector<std::string> errors = {};  ///< one line each; empty if they are valid
+  };
+  /// Checks the arguments of a call. It runs and records nothing.
   /// Errors: as for a call of a tool that `agent` cannot call: `tool.unknown` and so on.
-  Result<std::vector<std::string>> check_call(std::string_view tool,
-                                              std::string_view json_arguments,
-                                              const std::string& agent = {}) const;
+  Result<ValidationResult> check_call(std::string_view tool, std::string_view json_arguments,
+                                      const std::string& agent = {}) const;
   /// The health of a tool.
   struct HealthStatus {
     bool healthy = true;

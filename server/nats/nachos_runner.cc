@@ -152,7 +152,7 @@ std::string NachosRunner::validate(const std::string& tool, std::string_view req
   std::vector<std::string> errors;
   if (tool != kTransactionTool) {
     const auto found = workspace_->check_call(tool, json_text(call->arguments), config_.agent);
-    errors = found ? *found : std::vector<std::string>{found.error().message};
+    errors = found ? found->errors : std::vector<std::string>{found.error().message};
   }
   ordered_json out = {{"valid", errors.empty()}};
   if (!errors.empty()) out["errors"] = errors;

@@ -43,7 +43,7 @@ class SpecSamples : public ::testing::Test {
   bool is_valid(const std::string& arguments) {
     const auto complaints = workspace_->check_call("calculator", arguments);
     EXPECT_TRUE(complaints) << complaints.error().message;
-    return complaints && complaints->empty();
+    return complaints && complaints->valid;
   }
   json answer(const std::string& arguments) {
     const auto shape = tool_shape_named("nachos");

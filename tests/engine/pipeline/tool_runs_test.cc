@@ -245,12 +245,15 @@ TEST_F(ToolRuns, ToolHealthCallsTheHealthCheckOfTheTool) {
 
 TEST_F(ToolRuns, ArgumentsAreCheckedWithoutACall) {
   Workspace& workspace = open();
-  EXPECT_THAT(*workspace.check_call("Write", R"({"file":"a","content":"b"})"), ElementsAre());
-  EXPECT_THAT(*workspace.check_call("Write", R"({"file":"a"})"),
+  EXPECT_THAT(workspace.check_call("Write", R"({"file":"a","content":"b"})")->errors,
+              ElementsAre());
+  EXPECT_THAT(workspace.check_call("Write", R"({"file":"a"})")->errors,
               ElementsAre(HasSubstr("'content' is missing")));
-  EXPECT_THAT(*workspace.check_call("Write", "{"), ElementsAre(HasSubstr("JSON")));
-  EXPECT_THAT(*workspace.check_call("Write", R"({"file":"../a","content":"b"})"),
+  EXPECT_THAT(workspace.check_call("Write", "{")->errors, ElementsAre(HasSubstr("JSON")));
+  EXPECT_THAT(workspace.check_call("Write", R"({"file":"../a","content":"b"})")->errors,
               ElementsAre(HasSubstr("leads out")));
+  EXPECT_TRUE(workspace.check_call("Write", R"({"file":"a","content":"b"})")->valid);
+  EXPECT_FALSE(workspace.check_call("Write", "{}")->valid);
   EXPECT_EQ(workspace.check_call("Wirte", "{}").error().reason, "tool.unknown");
   EXPECT_FALSE(tree_.exists(".galley"));
 }
