@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "engine/commit/history_reader.h"
 #include "engine/commit/inheritance.h"
@@ -51,7 +52,7 @@ class RuleCheck {
   Result<JournalSide> side_on_disk(const RelPath& path) const;
   /// Whether an earlier transaction recorded this path in that state: an undo restores what a
   /// deletion removed.
-  Result<bool> was_so_once(const RelPath& path, const Predicate& matches) const;
+  Result<bool> was_so_once(const RelPath& path, const Predicate& matches);
   Result<bool> is_group_of_parents(const RelPath& path, uint32_t gid) const;
   Result<std::string> check_links() const;
 
@@ -60,6 +61,8 @@ class RuleCheck {
   const Journal& journal_;
   JournalTrust trust_;
   std::map<RelPath, RelPath> moved_;
+  std::optional<std::vector<TxId>> unread_;      ///< earlier transactions, oldest first
+  std::multimap<RelPath, JournalSide> earlier_;  ///< what the others found at paths of the journal
 };
 
 Result<JournalSide> RuleCheck::side_on_disk(const RelPath& path) const {
@@ -97,20 +100,27 @@ Result<std::vector<JournalSide>> RuleCheck::sources_of(const JournalOp& op) cons
   return sources;
 }
 
-Result<bool> RuleCheck::was_so_once(const RelPath& path, const Predicate& matches) const {
+Result<bool> RuleCheck::was_so_once(const RelPath& path, const Predicate& matches) {
   if (trust_ == JournalTrust::kForeign) return false;
-  GALLEY_ASSIGN(const auto ids, committed_ids(state_));
-  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-    if (*id >= journal_.id) continue;
-    const auto earlier = load_committed(state_, *id, ImageUse::kSkip);
+  if (!unread_) {
+    GALLEY_ASSIGN(unread_, committed_ids(state_));
+    std::erase_if(*unread_, [this](TxId id) { return id >= journal_.id; });
+  }
+  for (;;) {
+    const auto [first, last] = earlier_.equal_range(path);
+    if (std::any_of(first, last, [&](const auto& each) { return matches(each.second); })) {
+      return true;
+    }
+    if (unread_->empty()) return false;
+    const auto earlier = load_committed(state_, unread_->back(), ImageUse::kSkip);
+    unread_->pop_back();
     if (!earlier) continue;  // damaged; doctor reports it
-    for (const auto& op : earlier->journal.ops) {
-      if (op.path == path && op.before.node.kind != FileKind::kAbsent && matches(op.before)) {
-        return true;
-      }
+    for (const JournalOp& op : earlier->journal.ops) {
+      const bool counts =
+          op.before.node.kind != FileKind::kAbsent && op_at(journal_.ops, op.path) != nullptr;
+      if (counts) earlier_.emplace(op.path, op.before);
     }
   }
-  return false;
 }
 
 /// A new file takes the group of a set-group-id directory.
