@@ -1,11 +1,60 @@
 """The keys that return the terminal while the program of galley run continues."""
 
+import os
+import socket
 import unittest
 
 from test_run import PROMPT, RunCase
 
 BYTES = "python3 -c 'import os, sys, tty; tty.setraw(0); print(\"up\\r\"); sys.stdout.flush(); " \
         "print(b\"\".join(iter(lambda: os.read(0, 1), b\".\")), end=\"\\r\\n\")'"
+
+
+class OtherUsers(RunCase):
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_a_run_obeys_its_own_user_only(self):
+        for folder in (self.scratch, *self.scratch.rglob("*")):
+            if folder.is_dir() and ".galley" not in folder.parts:
+                folder.chmod(0o777)
+        shell = self.shell("--name", "mine")
+        other = {"user": 12345, "group": 12345, "extra_groups": [], "env": {"HOME": str(self.work), "TMPDIR": "/tmp"}}
+        for verb in ("attach", "stop", "sync"):
+            refused = self.galley(verb, "mine", **other)
+            self.assertNotEqual(refused.returncode, 0, verb)
+            self.assert_one_clear_message(refused)
+        # Not by its socket, either, when the folders let everybody through.
+        sockets = [path for path in (self.work / ".galley").rglob("*") if path.is_socket()]
+        self.assertTrue(sockets)
+        for path in sockets:
+            for parent in (self.work / ".galley", *(self.work / ".galley").rglob("*")):
+                parent.chmod(0o777)
+            self.assertEqual(self.asked_by(12345, path), b"")
+        shell.type("echo still $((40 + 2))\n")
+        shell.expect("still 42")
+        shell.type("exit\n")
+
+    def asked_by(self, user, path):
+        """What a client of another user gets that asks the run to stop."""
+        ours, theirs = socket.socketpair()
+        child = os.fork()
+        if child == 0:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+            try:
+                os.chdir(path.parent)
+                client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                client.settimeout(5)
+                client.connect(path.name)
+                client.sendall(b"\x03\0\0\0\0" * 4)
+                theirs.sendall(client.recv(100))
+            except OSError:
+                pass
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        theirs.close()
+        return ours.recv(100)
 
 
 class DetachKeys(RunCase):
