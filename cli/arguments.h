@@ -258,15 +258,16 @@ struct Arguments {
   bool force = false;
   bool enables = false;  ///< init --enable
   bool repair = false;
-  bool tty = false;       ///< review --tty
-  uint32_t port = 0;      ///< review --port; 0: any
-  bool opens = false;     ///< review --open
-  bool list = false;      ///< trust --list
-  bool show = false;      ///< trust --show
-  bool revoke = false;    ///< trust --revoke
-  bool fix = false;       ///< validate, apply, preview --fix
-  bool bisect = false;    ///< validate --bisect
-  uint32_t budget_s = 0;  ///< validate --budget; 0: the default
+  bool tty = false;           ///< review --tty
+  uint32_t port = 0;          ///< review --port; 0: any
+  bool opens = false;         ///< review --open
+  bool stays_closed = false;  ///< review --no-open
+  bool list = false;          ///< trust --list
+  bool show = false;          ///< trust --show
+  bool revoke = false;        ///< trust --revoke
+  bool fix = false;           ///< validate, apply, preview --fix
+  bool bisect = false;        ///< validate --bisect
+  uint32_t budget_s = 0;      ///< validate --budget; 0: the default
 };
 
 /// The result of parsing: arguments to run, or text to print and an exit status.

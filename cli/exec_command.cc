@@ -208,9 +208,11 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
   if (is_plain && result.staged_paths == 0 && !has_failed) return;
   // With --commit the outcome of the commit is said instead.
   if (is_plain && session.arguments().exec.commits && result.effects_staged) return;
-  session.say(fmt::format("{}{}; {} staged{}", ended, is_plain ? "" : " in " + result.walls,
-                          counted(result.staged_paths, "path"),
-                          result.effects_staged ? "" : ", effects dropped"));
+  const bool has_ignored = result.effects_staged && result.ignored_paths > 0;
+  session.say(fmt::format(
+      "{}{}; {} staged{}{}", ended, is_plain ? "" : " in " + result.walls,
+      counted(result.staged_paths, "path"), result.effects_staged ? "" : ", effects dropped",
+      has_ignored ? ", " + counted(result.ignored_paths, "path") + " ignored by git not" : ""));
 }
 
 /// Returns the command's exit status, as in a shell, or 1 if its effects could not be staged.

@@ -81,7 +81,8 @@ Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
         ErrorKind::kRefused, "hook.every_repository",
         "core.hooksPath is '" + place.directory +
             "' for every repository, so a hook there runs in all of them; add --force if you mean "
-            "that, or set core.hooksPath for this one: git config core.hooksPath .git/hooks");
+            "that, or set core.hooksPath for this one: git config core.hooksPath "
+            "\"$(git rev-parse --path-format=absolute --git-common-dir)/hooks\"");
   }
   if (place.reach == HookPlace::Reach::kLink && !arguments.force) {
     return fail(

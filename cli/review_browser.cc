@@ -375,6 +375,15 @@ class ReviewRequests {
   std::shared_ptr<LocalConnection> committer_;
 };
 
+/// Whether a browser can probably be shown.
+bool has_display() {
+  const auto is_set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  return is_set("BROWSER") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
+}
+
 /// Opens the address in the person's browser. Arguments of a program can be read by every user of
 /// this machine, so the program gets a private file that leads to the address. The address is
 /// printed, too, for a browser that cannot read the file.
@@ -430,10 +439,13 @@ Result<int> review_in_browser(Session& session, Review& review) {
   BrowserReview browser(session, review, *listener);
   GALLEY_TRY(tell_address(session, browser.address()));
   std::optional<LayerHome> opened;
-  if (session.arguments().opens) {
+  const bool is_asked = session.arguments().opens;
+  const bool opens_itself =
+      !session.arguments().stays_closed && session.terminal().is_input_terminal() && has_display();
+  if (is_asked || opens_itself) {
     auto home = open_browser(session, browser.address());
-    if (!home) return fail(home.error());
-    opened.emplace(*std::move(home));
+    if (!home && is_asked) return fail(home.error());
+    if (home) opened.emplace(*std::move(home));
   }
   LocalListener::Wait wait;
   wait.patience = kRequestTime;

@@ -214,20 +214,20 @@ Result<int> tools_validate(Session& session) {
   if (json == "-") {
     GALLEY_ASSIGN(json, session.read_input("-", "the arguments", limits::kMaxJsonBytes));
   }
-  GALLEY_ASSIGN(const std::vector<std::string> errors,
+  GALLEY_ASSIGN(const Workspace::ValidationResult result,
                 workspace->check_call(arguments.name, json, arguments.global.agent));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.tool-arguments/1"},
                        {"ok", true},
                        {"tool", arguments.name},
-                       {"valid", errors.empty()},
-                       {"errors", errors}});
+                       {"valid", result.valid},
+                       {"errors", result.errors}});
   } else {
-    std::string text = errors.empty() ? "valid\n" : "";
-    for (const std::string& error : errors) text += printable_line(error) + "\n";
+    std::string text = result.valid ? "valid\n" : "";
+    for (const std::string& error : result.errors) text += printable_line(error) + "\n";
     session.print(text);
   }
-  return errors.empty() ? kExitDone : kExitMalformed;
+  return result.valid ? kExitDone : kExitMalformed;
 }
 
 // --- audit ----------------------------------------------------------------------------------
@@ -250,7 +250,9 @@ Result<int> audit_verify(Session& session) {
     text += fmt::format("{} [{}]\n", printable_line(defect.message), defect.reason);
   }
   text += fmt::format("{}, {}\n", counted(found.records, "record"),
-                      found.is_intact() ? "the chain is whole" : "something is wrong with them");
+                      !found.is_intact()      ? "something is wrong with them"
+                      : found.defects.empty() ? "the chain is whole"
+                                              : "the chain is whole but for this loss");
   if (session.is_json()) {
     session.print(document);
   } else {

@@ -63,7 +63,10 @@ void add_stage_commands(OptionTable& table) {
   review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
   review->add_option("--port", args.port, "Serve the page on this port; any free one by default")
       ->type_name("N");
-  review->add_flag("--open", args.opens, "Open the page: $BROWSER or xdg-open");
+  review->add_flag("--open", args.opens, "Open the page: $BROWSER or xdg-open")
+      ->excludes(
+          review->add_flag("--no-open", args.stays_closed,
+                           "Do not, on a terminal with a display, where it opens by itself"));
   CLI::App* call = table.add("call", "Run one tool; stage what it changes", kTransactionGroup);
   table.add_tx(call);
   table.add_begin(call);

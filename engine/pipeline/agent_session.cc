@@ -194,10 +194,10 @@ int64_t AgentSession::turn_begun_ns() const {
 Result<void> AgentSession::write_turn(const Turn& turn) const {
   const RelPath file = place("turn");
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
-  return replace_shared_file(state_->root(), file.str(),
-                             fmt::format("{}\n{}\n{}\n{}", kTurnMagic, turn.number, turn.prompt,
-                                         turn.has_ended ? fmt::format("{}{}", kTurnEnd, turn.begun_ns)
-                                                        : std::string()));
+  return replace_shared_file(
+      state_->root(), file.str(),
+      fmt::format("{}\n{}\n{}\n{}", kTurnMagic, turn.number, turn.prompt,
+                  turn.has_ended ? fmt::format("{}{}", kTurnEnd, turn.begun_ns) : std::string()));
 }
 
 Result<void> AgentSession::begin_turn(std::string_view prompt) const {

@@ -13,7 +13,7 @@ from pathlib import Path
 import hostile
 from mcp_client import McpClient
 from support import GALLEY, SystemCase
-from terminal_session import is_running, wait_until
+from terminal_session import TerminalSession, is_running, wait_until
 
 DEADLINE_S = 60
 LINES = [f"line {i}\n" for i in range(1, 41)]
@@ -121,6 +121,24 @@ class Served(ServedCase):
         self.assertEqual(self.post("/end")[0], 200)
         self.ended()
         self.assertFalse(Path(listed.split()[-1]).exists())
+
+    def test_on_a_terminal_with_a_display_the_browser_opens_by_itself(self):
+        opened = self.scratch / "opened"
+        browser = self.scratch / "browser"
+        browser.write_text(f"#!/bin/sh\ntouch {opened}\n")
+        browser.chmod(0o755)
+        self.galley("begin", expect=0)
+        for words, expected in (([], True), (["--no-open"], False)):
+            opened.unlink(missing_ok=True)
+            review = TerminalSession([GALLEY, "-C", str(self.work), "review", *words],
+                                     env={**os.environ, **self.environment, "BROWSER": str(browser)})
+            self.addCleanup(review.close)
+            review.expect("Ctrl-C ends the review")
+            if expected:
+                self.assertTrue(wait_until(opened.exists))
+            review.type("\x03")
+            review.finish()
+            self.assertEqual(opened.exists(), expected, words)
 
     def test_a_browser_in_the_workspace_is_not_started(self):
         inside = self.work / "browser"
