@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/transaction_state.h"

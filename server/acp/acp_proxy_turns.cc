@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "server/acp/acp_proxy.h"
+#include "tools/json_input.h"
 #include "tools/mcp/rpc_message.h"
 
 // The end of a turn: the proposal is judged, the person is asked in the editor, and the answer to
