@@ -33,8 +33,8 @@ tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is
   std::string way = "diff from /dev/null";
   if (edit.whole) {
     way =
-        "say that it is all of the file (--complete), or name its folder (./ for the top) and the "
-        "language of its fence";
+        "name its folder (./ for the top) and the language of its fence, or say that it is all of "
+        "the file (--complete)";
   } else if (!edit.text_edits.empty()) {
     way = edit.text_edits.front().whole_lines ? "leave the SEARCH part empty"
                                               : "give its whole content";
