@@ -305,6 +305,8 @@ Result<std::string> record_edit(Session& session, const HookRequest& request) {
   const StateDirectory* state = persistent_of(*workspace).state();
   if (state == nullptr) return std::string();
   const AgentSession agent(*state, request.session);
+  GALLEY_ASSIGN(const auto held, agent.hold_edit(request.call()));
+  if (held == nullptr) return std::string();
   Result<std::string> words = std::string();
   for (int tries = 0; tries < kRecordTries; ++tries) {
     const auto made =

@@ -248,10 +248,20 @@ Result<void> AgentSession::keep_edit(std::string_view call, const Proposal& prop
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
   GALLEY_ASSIGN(const auto written,
                 state_->root().open_writable_file(file, OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_ASSIGN(const bool is_held, written->try_lock(LockMode::kExclusive));
+  if (!is_held) return {};  // another hook keeps the same edit
   // Empty until both sides are known, so that an edit that cannot be kept is noticed.
   GALLEY_TRY(written->truncate(0));
   GALLEY_ASSIGN(const Journal journal, journal_of(proposal, state_->workspace_id(), now_ns));
   return write_kept(*state_, *written, journal);
+}
+
+Result<std::unique_ptr<File>> AgentSession::hold_edit(std::string_view call) const {
+  auto file = state_->root().open_file(place(edit_name(call)));
+  if (!file && file.error().kind == ErrorKind::kNotFound) return std::unique_ptr<File>();
+  if (!file) return fail(file.error());
+  GALLEY_ASSIGN(const bool is_held, (*file)->try_lock(LockMode::kExclusive));
+  return is_held ? std::move(*file) : nullptr;
 }
 
 Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(std::string_view call,

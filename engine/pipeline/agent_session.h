@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -69,6 +70,9 @@ class AgentSession {
   /// Errors: kQuota `limit.kept_edit` above kMaxKeptEditBytes.
   [[nodiscard]] Result<void> keep_edit(std::string_view call, const Proposal& proposal,
                                        int64_t now_ns) const;
+  /// Holds what is kept of the edit, as long as the returned file lives. Null if nothing is kept or
+  /// another process holds it: two hooks may report one call.
+  [[nodiscard]] Result<std::unique_ptr<File>> hold_edit(std::string_view call) const;
   /// Compares the present state with the kept one. Empty if nothing is kept of this call. The
   /// caller ends with forget_edit(), lose_edit() or both.
   [[nodiscard]] Result<std::optional<MadeEdit>> made_edit(std::string_view call,

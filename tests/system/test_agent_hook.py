@@ -883,6 +883,22 @@ class OneWorld(HookCase):
         self.galley("undo", "--session", "s", expect=0)
         self.assertEqual(main.read_text(), before)
 
+    def test_two_hooks_record_an_edit_once(self):
+        """One of the project and one of the person."""
+        main, arguments, make = self.edit_of_line_3()
+        before = main.read_text()
+        for number in range(1, 6):
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                for judged in [pool.submit(self.judge, arguments, call=str(number)) for _ in range(2)]:
+                    judged.result()
+                make()
+                reports = [pool.submit(self.report, arguments, call=str(number)) for _ in range(2)]
+                self.assertEqual([report.result().stdout for report in reports], [b"", b""])
+            self.assertEqual(len(self.log("--session", "s")), number)
+            self.galley("undo", expect=0)
+            self.assertEqual(main.read_text(), before)
+        self.galley("audit", "verify", expect=0)
+
     def test_an_edit_is_recorded_though_another_call_changes_the_file_meanwhile(self):
         self.need_walls()
         main, arguments, make = self.edit_of_line_3()
