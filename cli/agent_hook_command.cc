@@ -393,6 +393,7 @@ Result<CommandSettings> command_settings(Session& session) {
   const Principals agent(session.arguments().global.agent);
   CommandSettings settings;
   settings.is_staged = config.hook.mode == HookMode::kStage;
+  settings.drops_on_failure = config.hook.drop_on_failure;
   settings.has_network = config.sandbox.allows_network &&
                          Policy(config).judge_network(agent).decision == Decision::kAllow;
   return settings;

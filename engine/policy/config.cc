@@ -363,6 +363,7 @@ void read_root(ConfigTable& root, Config& config) {
     table.choice(
         "mode", config.hook.mode,
         ConfigTable::Choices<HookMode>{{"commit", HookMode::kCommit}, {"stage", HookMode::kStage}});
+    table.flag("drop_on_failure", config.hook.drop_on_failure);
   });
   root.table("secrets",
              [&](ConfigTable& table) { table.flag("in_files", config.secrets.in_files); });

@@ -225,6 +225,7 @@ enum class HookMode : uint8_t {
 /// `[hook]`.
 struct HookConfig {
   HookMode mode = HookMode::kCommit;
+  bool drop_on_failure = false;  ///< whether the changes of a command that failed are dropped
 };
 
 /// `[secrets]`.

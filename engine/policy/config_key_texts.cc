@@ -183,6 +183,8 @@ constexpr ConfigKeyText kTexts[] = {
      "What the hook of an agent does with the changes of a command: `commit` them when it ends, or "
      "`stage` them until somebody commits.",
      ""},
+    {"hook.drop_on_failure",
+     "Drop the changes of a command of an agent if its exit status is not 0.", ""},
     {"secrets.in_files",
      "Replace `$ENV.NAME` in the text of an edit, and let a command write a secret into a file.",
      "`false`"},

@@ -143,9 +143,11 @@ Result<std::vector<std::string>> exec_words(const StagedProgram& staged) {
   }
   words.emplace_back("exec");
   if (settings.is_staged) {
-    words.insert(words.end(), {"--begin", "--keep-on-failure"});
+    words.emplace_back("--begin");
+    if (!settings.drops_on_failure) words.emplace_back("--keep-on-failure");
   } else {
     words.insert(words.end(), {"--commit", "--propose-ignored"});
+    if (settings.drops_on_failure) words.emplace_back("--drop-on-failure");
   }
   if (settings.has_network) words.emplace_back("--network");
   words.emplace_back("--");

@@ -36,7 +36,8 @@ struct CommandSettings {
   /// Whether changes are collected in the agent's transaction. Without it they are committed when
   /// the command ends.
   bool is_staged = false;
-  bool has_network = false;  ///< that of the host
+  bool drops_on_failure = false;  ///< the changes of a command that failed
+  bool has_network = false;       ///< that of the host
 };
 
 /// The beginning of the command that runs an agent's command in the sandbox:

@@ -539,6 +539,16 @@ class OneWorld(HookCase):
         self.shell("echo half > half; exit 7", expect=7)
         self.assertEqual((self.work / "half").read_text(), "half\n")
 
+    def test_a_configuration_drops_what_a_failed_command_did(self):
+        for mode in ("commit", "stage"):
+            (self.work / "galley.toml").write_text(RULES + f'\n[hook]\nmode = "{mode}"\ndrop_on_failure = true\n')
+            before, commits = snapshot(self.work), self.log()
+            self.shell("echo half > half; exit 7", expect=7)
+            self.assertEqual((snapshot(self.work), self.log()), (before, commits))
+            self.shell("test ! -e half && echo whole > whole")
+            self.assertEqual((self.work / "whole").exists(), mode == "commit")
+            self.galley("undo" if mode == "commit" else "rollback", "--agent", "claude", "--session", "s", expect=0)
+
     def test_refused_effects_are_dropped_and_the_reason_is_said(self):
         before = snapshot(self.work)
         ran = self.shell("echo k > keys/k; echo x > fine", expect=1)
