@@ -406,6 +406,47 @@ Result<AgentPlan> wanted_entries(const Arguments& arguments, const AgentPlaces& 
   return plan;
 }
 
+/// Returns whether one entry is installed. A read error is part of the text and not a failure.
+std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
+  const std::string project = project_of(planned.scope, places);
+  const auto path = file_of(planned.entry, project);
+  planned.file = path ? *path : planned.entry.files.front();
+  const auto file = path ? ConfigFile::read(*path, project) : Result<ConfigFile>(path.error());
+  if (!file) return "unreadable";
+  if (!file->text()) return "absent";
+  size_t present = 0;
+  for (const auto& one : planned.entry.entries) {
+    const auto is_installed_in = std::visit(
+        [&](const auto& entry) { return entry.is_installed_in(*file->text(), planned.file); }, one);
+    if (!is_installed_in)
+      return is_installed_in.error().reason == "agents.foreign_entry" ? "foreign" : "unreadable";
+    present += *is_installed_in ? 1 : 0;
+  }
+  // Another version of Galley wrote only some of them.
+  if (present > 0 && present < planned.entry.entries.size()) return "incomplete";
+  return present > 0 ? "present" : "absent";
+}
+
+/// Two hooks judge each call twice. Says so after an installation.
+void say_second_hooks(Session& session, const AgentPlan& plan, const AgentPlaces& places) {
+  for (const PlannedEntry& planned : plan.entries) {
+    if (planned.entry.part != AgentPart::kHook) continue;
+    const AgentScope scope =
+        planned.scope == AgentScope::kUser ? AgentScope::kProject : AgentScope::kUser;
+    const auto others = agent_entries(planned.agent, AgentPart::kHook, scope, places);
+    if (!others) continue;
+    for (const AgentEntry& entry : *others) {
+      PlannedEntry other{planned.agent, scope, entry, "", ""};
+      other.state = entry_state(other, places);
+      if (other.state != "present" && other.state != "incomplete") continue;
+      session.say(
+          fmt::format("{} hook: {} has one, too. One is enough; remove that with: galley "
+                      "agents uninstall {} --hook --{}",
+                      other.agent, other.file, other.agent, agent_scope_name(scope)));
+    }
+  }
+}
+
 Result<int> change(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_TRY(refuse_entries_to_agents(arguments));
@@ -428,28 +469,8 @@ Result<int> change(Session& session) {
     GALLEY_TRY(write(files));
   }
   print(session, wanted, files, is_diff_shown);
+  if (is_install) say_second_hooks(session, wanted, places);
   return kExitDone;
-}
-
-/// Returns whether one entry is installed. A read error is part of the text and not a failure.
-std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
-  const std::string project = project_of(planned.scope, places);
-  const auto path = file_of(planned.entry, project);
-  planned.file = path ? *path : planned.entry.files.front();
-  const auto file = path ? ConfigFile::read(*path, project) : Result<ConfigFile>(path.error());
-  if (!file) return "unreadable";
-  if (!file->text()) return "absent";
-  size_t present = 0;
-  for (const auto& one : planned.entry.entries) {
-    const auto is_installed_in = std::visit(
-        [&](const auto& entry) { return entry.is_installed_in(*file->text(), planned.file); }, one);
-    if (!is_installed_in)
-      return is_installed_in.error().reason == "agents.foreign_entry" ? "foreign" : "unreadable";
-    present += *is_installed_in ? 1 : 0;
-  }
-  // Another version of Galley wrote only some of them.
-  if (present > 0 && present < planned.entry.entries.size()) return "incomplete";
-  return present > 0 ? "present" : "absent";
 }
 
 void add_states(const AgentProgram& program, AgentScope scope, const std::vector<AgentEntry>& found,

@@ -154,28 +154,53 @@ Result<std::vector<std::string>> exec_words(const StagedProgram& staged) {
   return words;
 }
 
-Result<std::string> staged_text(const StagedProgram& staged, const std::string& command) {
+/// Returns the words for a shell, each with a blank behind it.
+std::string shell_words(const std::vector<std::string>& words) {
   std::string line;
-  const std::string own = without_own_name(staged, command);
-  if (is_own_command(own)) {
-    for (const std::string& word : words_before(staged)) line += shell_word(word) + " ";
-    return line + own.substr(own.find(' ') + 1);
-  }
-  GALLEY_ASSIGN(std::vector<std::string> words, exec_words(staged));
-  words.insert(words.end(), {"sh", "-c", command});
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  for (const std::string& word : words) line += shell_word(word) + " ";
   return line;
+}
+
+/// Whether the text is one word as shell_word() writes it.
+bool is_shell_word(std::string_view text) {
+  constexpr std::string_view kQuote = "'\\''";
+  std::string word(text);
+  if (text.size() >= 2 && text.starts_with('\'') && text.ends_with('\'')) {
+    word = word.substr(1, word.size() - 2);
+    for (size_t at = 0; (at = word.find(kQuote, at)) != word.npos; ++at) {
+      word.replace(at, kQuote.size(), "'");
+    }
+  }
+  return shell_word(word) == text;
+}
+
+/// Returns the command that runs staged. Two hooks, of the project and of the person, may each get
+/// the answer of the other, so a command that this function made stays as it is.
+Result<std::string> staged_text(const StagedProgram& staged, const std::string& command) {
+  const std::string before = shell_words(words_before(staged));
+  const bool has_words = command.starts_with(before);
+  const std::string own =
+      has_words ? "galley " + command.substr(before.size()) : without_own_name(staged, command);
+  if (is_own_command(own)) return before + own.substr(own.find(' ') + 1);
+  GALLEY_ASSIGN(std::vector<std::string> words, exec_words(staged));
+  words.insert(words.end(), {"sh", "-c"});
+  const std::string line = shell_words(words);
+  if (command.starts_with(line) && is_shell_word(command.substr(line.size()))) return command;
+  return line + shell_word(command);
 }
 
 Result<json> staged_summary(const HookRequest& request, const StagedProgram& staged,
                             const json& command) {
-  GALLEY_ASSIGN(json all, exec_words(staged));
+  GALLEY_ASSIGN(const std::vector<std::string> words, exec_words(staged));
+  json all = words;
   for (const json& word : command) {
     if (!word.is_string()) return bad_input(request, "a word of its command is not a text");
     all.push_back(word);
   }
   if (command.empty()) return bad_input(request, "its command has no words");
-  return all;
+  const bool is_staged =
+      command.size() > words.size() && std::equal(words.begin(), words.end(), command.begin());
+  return is_staged ? command : all;
 }
 
 Result<HookAction> command_of(const AgentTool& tool, const HookRequest& request,

@@ -171,6 +171,18 @@ class RoundTrip(InstallCase):
         for event in ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop"):
             self.assertIn(f"[[hooks.{event}.hooks]]\n", text)
 
+    def test_a_second_hook_of_an_agent_is_told(self):
+        for agent in ("claude", "gemini", "opencode", "codex"):
+            with self.subTest(agent):
+                scopes = ("user", "project")
+                for scope, other in (scopes, scopes[::-1]):
+                    said = self.galley("agents", "install", agent, "--hook", f"--{scope}", "--yes", expect=0)
+                    told = b"galley agents uninstall %s --hook --%s" % (agent.encode(), other.encode())
+                    self.assertEqual(told in said.stdout + said.stderr, scope == "project", said.stderr)
+                self.galley("agents", "uninstall", agent, "--hook", "--project", "--yes", expect=0)
+                said = self.galley("agents", "install", agent, "--hook", "--user", "--yes", expect=0)
+                self.assertNotIn(b"One is enough", said.stdout + said.stderr)
+
     def test_an_install_of_an_earlier_version_is_completed(self):
         self.agents("install", "claude", "--hook", "--yes")
         file = self.work / ".claude/settings.json"

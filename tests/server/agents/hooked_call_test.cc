@@ -219,6 +219,30 @@ TEST(HookedCall, ACommandIsCommittedWithItsOtherArgumentsAsTheyWere) {
                   {"timeout", 5}}));
 }
 
+TEST(HookedCall, ACommandThatItMadeStaysAsItIs) {
+  const auto answer = [](const json& command) {
+    const auto made = action("shell", {{"command", command}});
+    return made ? std::get<HookedCall::Command>(*made).input["command"]
+                : json(made.error().message);
+  };
+  for (const json& command :
+       {json("make"), json("echo 'a b'; cat \"x\" \\n"), json("''"), json("galley diff --stat"),
+        json(R"(echo '\'')"), json::array({"make", "all"})}) {
+    const json once = answer(command);
+    EXPECT_NE(once, command);
+    EXPECT_EQ(answer(once), once);
+  }
+  const std::string start = "galley --agent bot exec --commit --propose-ignored -- sh -c ";
+  for (const std::string& other :
+       {start, start + "make all", start + "'make'; rm x", start + "'a' 'b'", start + "$(rm x)",
+        start + "'make'\n", "x " + start + "make", start + "'make",
+        std::string("galley --agent other exec --commit --propose-ignored -- sh -c make"),
+        std::string("galley --agent bot exec --commit -- sh -c make"),
+        std::string("galley --agent bot run make")}) {
+    EXPECT_EQ(answer(other), start + shell_word(other));
+  }
+}
+
 TEST(HookedCall, AnUnknownToolIsRefused) {
   const auto unknown = action("Teleport", json::object());
   ASSERT_FALSE(unknown.has_value());
