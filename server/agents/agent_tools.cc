@@ -105,6 +105,9 @@ const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
       shell_tool("local_shell", "command", "workdir", ""),
       shell_tool("exec_command", "cmd", "workdir", ""),
   };
+  // Gemini CLI adds these when a person changed the edit in its dialog, and to order its calls.
+  static const std::vector<std::string_view> kIdleOfGemini = {
+      "modified_by_user", "ai_proposed_content", "ai_proposed_string", "wait_for_previous"};
   static const std::vector<AgentTool> kBeforeTool = {
       {"replace",
        "replace",
@@ -113,8 +116,13 @@ const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
         {Meaning::kNew, "new_string", "new_string"},
         {Meaning::kAll, "allow_multiple", "allow_multiple"},
         {Meaning::kInstruction, "instruction", "instruction"}},
-       {}},
-      write_tool("write_file", "file_path"),
+       {},
+       kIdleOfGemini},
+      {"write_file",
+       "Write",
+       {{Meaning::kPath, "file_path", "file_path"}, {Meaning::kContent, "content", "content"}},
+       {},
+       kIdleOfGemini},
       shell_tool("run_shell_command", "command", "dir_path", "is_background"),
   };
   static const std::vector<AgentTool> kToolExecuteBefore = {
@@ -139,7 +147,8 @@ const std::vector<AgentTool>& tools_of_file_server() {
       {"edit_file",
        "edit_file",
        {{Meaning::kPath, "path", "path"}, {Meaning::kEdits, "edits", "edits"}},
-       {{Meaning::kOld, "oldText", "oldText"}, {Meaning::kNew, "newText", "newText"}}},
+       {{Meaning::kOld, "oldText", "oldText"}, {Meaning::kNew, "newText", "newText"}},
+       {"dryRun"}},
       {"move_file",
        "move_file",
        {{Meaning::kSource, "source", "source"}, {Meaning::kTarget, "destination", "destination"}},
@@ -166,7 +175,23 @@ Error bad_argument(const AgentTool& tool, const std::string& what) {
           "the call of '" + printable_line(tool.name) + "' cannot be judged: " + what, "", 0};
 }
 
-/// Returns the values of `arguments` under Galley's keys. Refuses a value under a synonym of a key.
+/// Refuses an argument that is neither one of `arguments` nor one without effect.
+Result<void> check_known(const AgentTool& tool, const std::vector<AgentArgument>& arguments,
+                         const json& input) {
+  for (const auto& [key, value] : input.items()) {
+    const auto is_key = [&key = key](const AgentArgument& one) { return key == one.theirs; };
+    const bool is_known = value.is_null() ||
+                          std::any_of(arguments.begin(), arguments.end(), is_key) ||
+                          std::find(tool.idle.begin(), tool.idle.end(), key) != tool.idle.end();
+    if (is_known) continue;
+    return bad_argument(tool, "Galley does not know what its argument '" + printable_line(key) +
+                                  "' does; leave it out");
+  }
+  return {};
+}
+
+/// Returns the values of `arguments` under Galley's keys. Refuses a value under a synonym of a key,
+/// and an unknown argument of an edit.
 Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& arguments,
                    const json& input) {
   json own = json::object();
@@ -184,6 +209,7 @@ Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& argu
                                     "; leave '" + printable_line(key) + "' out");
     }
   }
+  if (*tool.ours != '\0') GALLEY_TRY(check_known(tool, arguments, input));
   return own;
 }
 
@@ -305,12 +331,15 @@ Result<json> own_arguments(const AgentTool& tool, const json& input) {
   json each = json::array();
   for (const json& edit : *edits) {
     if (!edit.is_object()) return bad_argument(tool, "one of its edits is not an object");
+    json unnamed = edit;
     for (const auto& [key, value] : edit.items()) {
-      if (means(key, Meaning::kPath) && (path == nullptr || value != *path)) {
+      if (!means(key, Meaning::kPath)) continue;
+      if (path == nullptr || value != *path) {
         return bad_argument(tool, "one of its edits names another file; make it a call of its own");
       }
+      unnamed.erase(key);
     }
-    GALLEY_ASSIGN(json arguments, taken(tool, tool.of_each_edit, edit));
+    GALLEY_ASSIGN(json arguments, taken(tool, tool.of_each_edit, unnamed));
     each.push_back(std::move(arguments));
   }
   own["edits"] = std::move(each);

@@ -230,6 +230,17 @@ class Edits(HookCase):
                 self.assertEqual(answer, "deny")
                 self.assertIn(f"'{next(iter(more))}'", reason)
 
+    def test_an_unknown_argument_of_an_edit_is_denied(self):
+        edit = {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"}
+        for tool, arguments, more in (("Edit", edit, {"additional_files": ["b.txt"]}), ("Edit", edit, {"is_regex": True}),
+                                      ("Write", {"file_path": "b.txt", "content": "b"}, {"append": True}),
+                                      ("apply_patch", {"command": PATCH}, {"path": "b.txt"})):
+            with self.subTest(tool, more=more):
+                answer, reason = self.answer("claude", tool, {**arguments, **more})
+                self.assertEqual(answer, "deny")
+                self.assertIn(f"'{next(iter(more))}'", reason)
+                self.assertEqual(self.answer("claude", tool, arguments), ("allow", None))
+
     def test_a_path_that_an_agent_may_read_as_another_is_denied(self):
         for path in ("~/.bashrc", "~", " keys/x", "b.txt ", "sub/~/x", f"{self.work}/~/x"):
             with self.subTest(path):

@@ -202,11 +202,40 @@ TEST(AgentTools, PathsThatAgentsReadDifferentlyAreRecognized) {
   }
 }
 
-TEST(HookedCall, UnknownMembersAreLeftOut) {
-  const auto edit = action("Write", {{"file_path", "a"}, {"content", "x"}, {"more", 1}});
+TEST(HookedCall, AnUnknownArgumentOfAnEditIsRefused) {
+  for (const Known& known : known_tools()) {
+    const auto as_known = action(known.protocol, known.tool, known.input);
+    ASSERT_TRUE(as_known.has_value()) << known.tool;
+    json input = known.input;
+    input["append"] = true;
+    if (input.contains("edits")) {
+      input = known.input;
+      input["edits"][0]["append"] = true;
+    }
+    const auto refused = action(known.protocol, known.tool, input);
+    // The other arguments of a command are those of the agent's shell.
+    ASSERT_EQ(refused.has_value(), std::holds_alternative<HookedCall::Command>(*as_known));
+    if (refused) continue;
+    EXPECT_EQ(refused.error().reason, "hook.input");
+    EXPECT_NE(refused.error().message.find("'append'"), std::string::npos);
+    input = known.input;
+    input["append"] = nullptr;
+    EXPECT_TRUE(action(known.protocol, known.tool, input)) << known.tool;
+  }
+}
+
+TEST(HookedCall, AnArgumentWithoutEffectIsLeftOut) {
+  const json write = {{"file_path", "a"}, {"content", "x"}};
+  json input = write;
+  input["modified_by_user"] = true;
+  input["ai_proposed_content"] = "y";
+  input["wait_for_previous"] = false;
+  const auto edit = action(kGemini, "write_file", input);
   ASSERT_TRUE(edit.has_value());
-  EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments,
-            (json{{"file_path", "a"}, {"content", "x"}}));
+  EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments, write);
+  EXPECT_FALSE(action("Write", input));
+  EXPECT_TRUE(action("mcp__files__edit_file",
+                     {{"path", "a"}, {"edits", json::array()}, {"dryRun", false}}));
 }
 
 TEST(HookedCall, ACommandIsCommittedWithItsOtherArgumentsAsTheyWere) {
