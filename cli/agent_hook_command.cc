@@ -21,6 +21,7 @@
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/policy/policy.h"
+#include "server/agents/agent_needs.h"
 #include "server/agents/agent_programs.h"
 #include "server/agents/agent_tools.h"
 #include "server/agents/hooked_call.h"
@@ -448,6 +449,19 @@ Result<std::string> answer_to_foreign(Session& session, const HookRequest& reque
   return fail(ErrorKind::kRefused, unknown.reason, judgement.message + "; " + judgement.remedy);
 }
 
+/// Adds the versions to the error about something that Galley does not know: a newer version of the
+/// agent may have it.
+Error with_versions(const Session& session, Error error) {
+  error.message += std::string(" (galley ") + GALLEY_VERSION;
+  const AgentProgram* program = agent_of_program(session.arguments().global.agent);
+  if (program != nullptr && !program->tested.empty()) {
+    error.message +=
+        ", tested with " + std::string(program->title) + " " + std::string(program->tested);
+  }
+  error.message += ")";
+  return error;
+}
+
 Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
   const StagedProgram staged = staged_program(session, request);
@@ -456,7 +470,12 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
                      {session.arguments().agents.allow, session.arguments().agents.file_servers,
                       session.arguments().prefix},
                      [&](std::string_view name) { return is_offered(session, name); });
-  if (!action) return answer_to_foreign(session, request, action.error());
+  if (!action) {
+    const bool is_unknown =
+        action.error().reason == "hook.unknown_tool" || action.error().reason == "hook.input";
+    return answer_to_foreign(session, request,
+                             is_unknown ? with_versions(session, action.error()) : action.error());
+  }
   if (std::holds_alternative<HookedCall::Pass>(*action)) {
     const auto noted = is_own_tool(request) ? note_agent(session, request) : Result<void>();
     if (!noted) session.terminal().print_error(printable(noted.error().message));
@@ -495,7 +514,9 @@ int deny(Session& session, const std::string& why) {
 int judge_request(Session& session, HookTimer& timer) {
   const auto text = read_request();
   const auto request = text ? read_hook_request(*text) : fail(text.error());
-  if (!request) return deny(session, "the call is denied: " + request.error().message);
+  if (!request) {
+    return deny(session, "the call is denied: " + with_versions(session, request.error()).message);
+  }
   // Several agents have events of these names. None of them is answered.
   if (request->event == HookEvent::kOther) return kExitDone;
   const std::string& agent = session.arguments().global.agent;

@@ -83,6 +83,7 @@ struct AgentFolder {
 struct AgentProgram {
   std::string_view name;  ///< of its program, and of its rules
   std::string_view title;
+  std::string_view tested;          ///< its version that was run with Galley; may be empty
   std::optional<AgentScope> usual;  ///< of its configuration; empty: Galley does not write it
   std::vector<AgentFolder> state;   ///< written through
   /// A file of the home with its settings. It looks for it in its first folder when that is named.

@@ -1,7 +1,7 @@
 // The table of agents. `agents install` and `galley run` read only this table.
 //
-// Codex 0.169, Claude Code 2.1.330, opencode 1.18 and Gemini CLI 0.61 were run so; the rows of the
-// others are from their documentation (2026-11).
+// The agents with a version in `tested` were run so; the rows of the others are from their
+// documentation (2026-11).
 #include "server/agents/agent_programs.h"
 
 namespace galley {
@@ -30,6 +30,7 @@ AgentProgram codex() {
   AgentProgram agent;
   agent.name = "codex";
   agent.title = "codex";
+  agent.tested = "0.169";
   agent.usual = AgentScope::kUser;
   agent.state = {{"CODEX_HOME", ".codex", ""}};
   agent.variables = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY"};
@@ -45,6 +46,7 @@ AgentProgram claude() {
   AgentProgram agent;
   agent.name = "claude";
   agent.title = "Claude Code";
+  agent.tested = "2.1.330";
   agent.usual = AgentScope::kProject;
   agent.state = {{"CLAUDE_CONFIG_DIR", ".claude", ""}};
   agent.settings_file = ".claude.json";
@@ -61,6 +63,7 @@ AgentProgram gemini() {
   AgentProgram agent;
   agent.name = "gemini";
   agent.title = "Gemini CLI";
+  agent.tested = "0.61";
   agent.usual = AgentScope::kProject;
   agent.state = {{"", ".gemini", ""}};
   agent.variables = {"GEMINI_API_KEY",
@@ -81,6 +84,7 @@ AgentProgram opencode() {
   AgentProgram agent;
   agent.name = "opencode";
   agent.title = "opencode";
+  agent.tested = "1.18";
   agent.usual = AgentScope::kProject;
   agent.state = xdg_folders("opencode");
   agent.variables = with_model_keys({"OPENCODE_API_KEY"});

@@ -91,7 +91,7 @@ AgentTool shell_tool(const char* name, const char* command, const char* director
           {}};
 }
 
-/// The tools of codex 0.169, Claude Code 2.1, Gemini CLI 0.61 and opencode 1.18 (docs/agents.md).
+/// The tools of the agents in the versions of AgentProgram::tested (docs/agents.md).
 const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
   // Claude Code and codex; codex reports every shell to a hook as `Bash`.
   static const std::vector<AgentTool> kPreToolUse = {

@@ -1289,6 +1289,12 @@ class Others(HookCase):
                 said = self.hook("claude", garbage, expect=2)
                 self.assertEqual(said.stdout, b"")
                 self.assert_one_clear_message(said)
+                if b'"a b"' not in garbage and b"x" * 129 not in garbage:
+                    self.assertRegex(said.stderr, rb"\(galley [0-9.]+, tested with Claude Code 2[0-9.]+\)\n")
+        for agent, tool, versions in (("claude", "Edit", "Claude Code 2."), ("claude", "New", "Claude Code 2."), ("codex", "New", "codex 0."),
+                                      ("gemini", "new", "Gemini CLI 0."), ("opencode", "new", "opencode 1.")):
+            reason = self.answer(agent, tool, {"new": 1})[1]
+            self.assertRegex(reason, rf"\(galley [0-9.]+, tested with {versions}[0-9.]+\)$")
         for arguments in ({}, {"file_path": 1}, {"file_path": "a.txt"}, {"file_path": "a.txt", "old_string": "one"},
                           {"file_path": "a\0b", "old_string": "one", "new_string": "x"}):
             self.assertEqual(self.answer("claude", "Edit", arguments)[0], "deny")
