@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/history_text.h"
+#include "engine/audit/recorded_calls.h"
 #include "engine/history/turns.h"
 #include "engine/pipeline/workspace_state.h"
 
@@ -28,31 +30,39 @@ std::string turn_state(const TurnSummary& turn) {
   return has_undone ? "partly undone" : "open";
 }
 
+/// The commands of calls, by the transaction that committed their changes.
+using CalledCommands = std::map<TxId, std::vector<std::string>>;
+
 /// The shell commands of a turn that changed something, in their order.
-std::vector<std::string> commands_of(const TurnSummary& turn) {
+std::vector<std::string> commands_of(const TurnSummary& turn, const CalledCommands& called) {
   std::vector<std::string> commands;
   for (const TxSummary& one : turn.transactions) {
-    if (one.tool == "exec") commands.insert(commands.begin(), one.message);
+    const auto found = called.find(one.id);
+    if (one.tool == "exec") {
+      commands.insert(commands.begin(), one.message);
+    } else if (found != called.end()) {
+      commands.insert(commands.begin(), found->second.begin(), found->second.end());
+    }
   }
   return commands;
 }
 
-Json turn_json(const TurnSummary& turn) {
+Json turn_json(const TurnSummary& turn, const std::vector<std::string>& commands) {
   Json json = {{"id", turn.id.str()},          {"time", rfc3339_utc(turn.time_ns)},
                {"agent", turn.agent},          {"session", turn.session},
                {"prompt", turn.title},         {"files", turn.files()},
-               {"state", turn_state(turn)},    {"commands", commands_of(turn)},
+               {"state", turn_state(turn)},    {"commands", commands},
                {"transactions", Json::array()}};
   for (const TxSummary& one : turn.transactions) json["transactions"].push_back(one.id.str());
   return json;
 }
 
-std::string turn_line(const TurnSummary& turn, const ShownTime& when) {
+std::string turn_line(const TurnSummary& turn, const std::vector<std::string>& commands,
+                      const ShownTime& when) {
   std::string text = fmt::format("{:>4}  {}", turn.id.str(), when.text(turn.time_ns));
   if (!turn.agent.empty()) text += "  " + printable_line(turn.agent);
   if (!turn.session.empty()) text += "  " + printable_line(turn.session);
   text += fmt::format("  {}  {}", counted(turn.files(), "file"), turn_state(turn));
-  const std::vector<std::string> commands = commands_of(turn);
   const bool is_titled = !turn.title.empty() && (commands.empty() || turn.title != commands.back());
   if (is_titled) text += "  " + printable_line(turn.title);
   text += "\n";
@@ -77,9 +87,14 @@ Result<int> turns(Session& session) {
   Json document = {{"schema", "galley.turns/1"}, {"ok", true}, {"turns", Json::array()}};
   const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
   std::string text;
+  CalledCommands called;
+  if (const StateDirectory* state = persistent_of(*workspace).state(); state != nullptr) {
+    GALLEY_ASSIGN(called, committed_commands(state->root()));
+  }
   for (const TurnSummary& turn : found) {
-    document["turns"].push_back(turn_json(turn));
-    text += turn_line(turn, when);
+    const std::vector<std::string> commands = commands_of(turn, called);
+    document["turns"].push_back(turn_json(turn, commands));
+    text += turn_line(turn, commands, when);
   }
   if (session.is_json()) {
     session.print(document);

@@ -203,6 +203,35 @@ Result<void> find_commit(const Directory& state_root, const std::set<std::string
 
 }  // namespace
 
+Result<std::map<TxId, std::vector<std::string>>> committed_commands(const Directory& state_root) {
+  const std::vector<std::string> words = {R"("tool":"Bash")",          R"("open_tx":")",
+                                          R"("kind":"savepoint")",     R"("kind":"rollback")",
+                                          R"("kind":"calls.dropped")", R"("kind":"edits.dropped")",
+                                          R"("kind":"fork")"};
+  std::map<TxId, std::vector<std::string>> found;
+  std::map<std::string, OpenCalls> open;
+  std::map<std::string, std::string> commands;  // by the id of their call
+  GALLEY_TRY(for_each_record_with(state_root, words, [&](const json& record) {
+    const auto number = committed_as(text_member(record, "kind"), text_member(record, "tx"),
+                                     text_member(record, "execution_id"));
+    if (number) {
+      const OpenCalls calls = std::exchange(open[text_member(record, "open_tx")], {});
+      for (const RecordedCall& call : calls.effective()) {
+        if (call.tool == "Bash") found[*number].push_back(commands[call.execution_id]);
+      }
+      return;
+    }
+    if (record.contains("changed") && text_member(record, "tool") == "Bash") {
+      commands[text_member(record, "execution_id")] =
+          text_member(record.value("input", json()), "command");
+    }
+    const std::string tx = text_member(record, "tx");
+    open[tx].take(record);
+    if (const std::string child = fork_of(record); !child.empty()) open[child] = open[tx];
+  }));
+  return found;
+}
+
 Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
                                                std::string_view execution) {
   RecordedTransaction found;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
 /// The numbers of committed transactions, by their ids while they were open.
 Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
     const Directory& state_root);
+
+/// The commands of the tool Bash that changed something and are in a commit, oldest first.
+Result<std::map<TxId, std::vector<std::string>>> committed_commands(const Directory& state_root);
 
 /// Returns the number of the transaction that a commit, an undo or a redo made. The arguments are
 /// members of its record.

@@ -4,7 +4,8 @@ import json
 import os
 
 import hostile
-from support import SystemCase, snapshot
+from mcp_client import McpClient
+from support import GALLEY, SystemCase, snapshot
 
 
 class TurnCase(SystemCase):
@@ -98,6 +99,46 @@ class Ranges(TurnCase):
         self.assertEqual(self.read("n3"), None)
         self.galley("redo", "--turn", "6", expect=0)
         self.assertEqual(self.read("n3"), "own\n")
+
+
+class Commands(TurnCase):
+    def turns_over(self, *options):
+        """What `turns` lists after calls of a server with these options."""
+        client = McpClient([GALLEY, "--session", "s", "mcp", *options], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        if not options:
+            self.assertFalse(client.call("galley_begin", message="the reason")["isError"])
+        for command in ("echo 1 > n", "cat n", "echo 2 > m"):
+            self.assertFalse(client.call("Bash", command=command)["isError"])
+        self.assertFalse(client.call("Write", file_path="w", content="echo 3 > n")["isError"])
+        if not options:
+            self.assertFalse(client.call("galley_commit")["isError"])
+        return json.loads(self.galley("--json", "turns", expect=0).stdout)["turns"]
+
+    def test_commands_of_a_server_are_listed(self):
+        self.need_walls()
+        [turn] = self.turns_over()
+        self.assertEqual((turn["prompt"], turn["commands"]), ("the reason", ["echo 1 > n", "echo 2 > m"]))
+        shown = self.galley("turns", expect=0).stdout.decode().splitlines()
+        self.assertTrue(shown[0].endswith("  the reason"), shown)
+        self.assertEqual(shown[1:], ["      $ echo 1 > n", "      $ echo 2 > m"])
+
+    def test_commands_of_a_server_that_commits_each_call_are_listed(self):
+        self.need_walls()
+        self.assertEqual([turn["commands"] for turn in self.turns_over("--autocommit")], [[], ["echo 2 > m"], ["echo 1 > n"]])
+
+    def test_a_command_that_was_rolled_back_is_not_listed(self):
+        self.need_walls()
+        own = ("--agent", "claude", "--session", "s")
+        self.galley(*own, "begin", expect=0)
+        self.galley(*own, "call", "Bash", json.dumps({"command": "echo 1 > n"}), expect=0)
+        self.galley(*own, "savepoint", "here", expect=0)
+        self.galley(*own, "call", "Bash", json.dumps({"command": "echo 2 > m"}), expect=0)
+        self.galley(*own, "rollback", "--to", "here", expect=0)
+        self.galley(*own, "call", "Bash", json.dumps({"command": "echo 3 > k"}), expect=0)
+        self.galley(*own, "commit", expect=0)
+        [turn] = json.loads(self.galley("--json", "turns", expect=0).stdout)["turns"]
+        self.assertEqual(turn["commands"], ["echo 1 > n", "echo 3 > k"])
 
 
 class Redo(TurnCase):
