@@ -570,6 +570,15 @@ class OneWorld(HookCase):
         self.assertEqual(snapshot(self.work), before)
         self.assertEqual(self.log(), [])
 
+    def test_a_commit_of_git_fails_and_says_that_the_repository_is_read_only(self):
+        self.make_repository()
+        (self.work / "a.txt").write_text("changed\n")
+        before = snapshot(self.work, skip=(".galley",))
+        ran = self.shell("git -c user.name=p -c user.email=p@x commit -qam second", expect=128)
+        self.assertRegex(ran.stderr, rb"/\.git/index\.lock': Read-only file system")
+        self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
+        self.assertEqual(self.log(), [])
+
     def test_an_open_transaction_of_the_agent_is_not_committed_with_it(self):
         self.galley("--agent", "claude", "begin", expect=0)
         self.galley("--agent", "claude", "call", "Write", '{"file_path": "staged", "content": "s"}', expect=0)

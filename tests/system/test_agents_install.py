@@ -5,11 +5,12 @@ import json
 import os
 import resource
 import stat
+import subprocess
 import tomllib
 from pathlib import Path
 
 import hostile
-from support import GALLEY, SystemCase, snapshot
+from support import GALLEY, SystemCase, need_own_mounts, snapshot
 
 CODEX = '''# my own
 model = "gpt-5.4"   # the usual one
@@ -47,10 +48,10 @@ JSON = '''{
 TEXTS = [JSON, "{}", "{}\n", "{ }", "{\n}\n", '{"a":1}', '{"a": [1, 2, {"b": "}"}]}\n', '{\n\t"a": "\\"{",\n\t"b": {}\n}\n',
          '{"hooks": {}}', '{"hooks": { "PreToolUse": [ ] } }', '{"hooks": {"PreToolUse": []}, "mcpServers": {}}',
          '{\n  "hooks": {\n    "PreToolUse": [\n    ]\n  }\n}\n', '{"hooks":{"BeforeTool":[{}]},"mcpServers":{"o":{}}}',
-         JSON.replace("\n", "\r\n"), "\ufeff{}\n", '{ // x\n}\n', '{"mcp": {"o": 1,},}', '/* { */ {"a": "// no"} // end',
+         JSON.replace("\n", "\r\n"), "\ufeff{}\n", "\ufeff" + JSON, '{ // x\n}\n', '{"mcp": {"o": 1,},}', '/* { */ {"a": "// no"} // end',
          '{"mcpServers": {\n}}', '{\n\n  "a": 1\n\n}', '{"hooks": {"PreToolUse": [1]}}', '{"mcp":{}}\n\n']
 TOMLS = [CODEX, "", "\n", "a = 1", "a = 1\n", "a = 1\n\n\n", CODEX.replace("\n", "\r\n"), "# only words", '[a]\nb = """\n[x]\n"""\n',
-         "hooks = {}\n" * 0 + "[hooks]\n", "[mcp_servers]\n", CODEX.rstrip("\n")]
+         "hooks = {}\n" * 0 + "[hooks]\n", "[mcp_servers]\n", CODEX.rstrip("\n"), "\ufeff" + CODEX, "\ufeff# only words\n", "\ufeff"]
 # (agent, part, scope) -> file.
 PLACES = {
     ("codex", "mcp", "user"): "home/.codex/config.toml", ("codex", "hook", "user"): "home/.codex/config.toml",
@@ -378,6 +379,23 @@ class Refusals(InstallCase):
             self.agents("uninstall", "gemini", "--user", "--yes")
         self.agents("install", "codex", "--yes")
         self.assertEqual(stat.S_IMODE((self.home / ".codex" / "config.toml").stat().st_mode), 0o600)
+
+    def test_a_read_only_home_is_one_error_and_nothing_is_written(self):
+        need_own_mounts()
+        settings = self.home / ".gemini" / "settings.json"
+        settings.parent.mkdir()
+        settings.write_text(JSON)
+        before = snapshot(self.scratch, skip=())
+        for agent, *parts in (("codex",), ("claude", "--hook", "--user"), ("gemini", "--user"), ("all", "--hook", "--user")):
+            with self.subTest(agent):
+                command = 'mount --bind "$HOME" "$HOME" && mount -o remount,bind,ro "$HOME" && exec "$@"'
+                said = subprocess.run(["unshare", "-rm", "sh", "-c", command, "sh", GALLEY, "-C", self.work, "agents", "install",
+                                       agent, *parts, "--yes"], capture_output=True, check=False,
+                                      env={**os.environ, **self.environment})
+                self.assertEqual(said.returncode, 3, said.stderr)
+                self.assert_one_clear_message(said)
+                self.assertIn(b"ead-only", said.stderr)
+                self.assertEqual(snapshot(self.scratch, skip=()), before)
 
     def test_nothing_is_written_without_a_yes(self):
         before = snapshot(self.scratch, skip=())

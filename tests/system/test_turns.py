@@ -141,6 +141,25 @@ class Commands(TurnCase):
         self.assertEqual(turn["commands"], ["echo 1 > n", "echo 3 > k"])
 
 
+class Size(TurnCase):
+    def test_a_turn_takes_disk_in_proportion_to_what_it_changed(self):
+        for number in range(30):
+            (self.work / f"big{number}").write_bytes(os.urandom(1 << 20))
+
+        def used():
+            return sum(path.lstat().st_size for path in (self.work / ".galley").rglob("*"))
+
+        self.prompt("one")
+        self.write("a", "1\n")
+        before = used()
+        self.prompt("two")
+        ran = self.galley("--agent", "claude", "--session", "s", "exec", "--commit", "--", "sh", "-c",
+                          "echo 2 > a; cat big* | wc -c", expect=0)
+        self.assertEqual(ran.stdout.strip(), b"%d" % (30 << 20))
+        self.assertEqual((self.read("a"), len(self.states())), ("2\n", 2))
+        self.assertLess(used() - before, 1 << 20)
+
+
 class Redo(TurnCase):
     def test_a_turn_that_was_undone_piece_by_piece_comes_back_whole(self):
         for name in "abc":
