@@ -117,4 +117,18 @@ std::string JobReceipt::json() const {
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::optional<JobReceipt> parse_receipt(std::string_view text) {
+  const auto document = parse_json(text);
+  if (!document || !document->is_object()) return std::nullopt;
+  const auto id = text_of(*document, "id", kMostNameBytes);
+  const auto outcome = text_of(*document, "outcome", kMostNameBytes);
+  if (!id || !outcome) return std::nullopt;
+  const auto known = std::find(kOutcomes.begin(), kOutcomes.end(), *outcome);
+  if (known == kOutcomes.end()) return std::nullopt;
+  JobReceipt receipt;
+  receipt.id = *id;
+  receipt.outcome = static_cast<JobReceipt::Outcome>(known - kOutcomes.begin());
+  return receipt;
+}
+
 }  // namespace galley

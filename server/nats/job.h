@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,5 +63,8 @@ struct JobReceipt {
 
   [[nodiscard]] std::string json() const;
 };
+
+/// Reads the id and the outcome of a stored receipt; nullopt: the text is not a receipt.
+[[nodiscard]] std::optional<JobReceipt> parse_receipt(std::string_view text);
 
 }  // namespace galley

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/printable.h"
+#include "server/nats/job_book.h"
 #include "server/nats/nats_connection.h"
 
 namespace galley {
@@ -30,7 +31,6 @@ constexpr int64_t kLastFetchMs = 500;
 constexpr int64_t kMostDelayMs = 600'000;
 constexpr int kMessageBytes = static_cast<int>(Job::kMostBytes) + 4'096;  // and headers
 constexpr const char* kStream = "GALLEY_JOBS";
-constexpr const char* kBucket = "galley-receipts";
 constexpr std::array kQueues = {Job::Priority::kHigh, Job::Priority::kNormal, Job::Priority::kLow};
 
 std::string subject_of(Job::Priority priority) {
@@ -133,7 +133,7 @@ struct JobQueue::State {
   NatsConfig config;
   natsConnection* connection = nullptr;
   jsCtx* context = nullptr;
-  kvStore* bucket = nullptr;
+  std::optional<JobBook> book;
   std::array<natsSubscription*, kQueues.size()> queues{};
 
   State() = default;
@@ -141,7 +141,7 @@ struct JobQueue::State {
   State& operator=(const State&) = delete;
   ~State() {
     for (natsSubscription* queue : queues) natsSubscription_Destroy(queue);
-    kvStore_Destroy(bucket);
+    book.reset();
     jsCtx_Destroy(context);
     natsConnection_Destroy(connection);
     nats_CloseAndWait(0);
@@ -152,7 +152,7 @@ struct JobQueue::State {
   Result<std::unique_ptr<Delivery>> next(size_t queue);
   Result<void> handle(Delivery& delivery, JobWorker& worker, const std::function<bool()>& must_end,
                       const std::function<void(const std::string&)>& log);
-  Result<void> settle(Delivery& delivery, const JobReceipt& receipt);
+  Result<void> settle(Delivery& delivery, const JobReceipt& receipt, uint64_t claim) const;
 };
 
 JobQueue::JobQueue(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -168,17 +168,7 @@ Result<void> JobQueue::State::connect(const std::string& address) {
   s = natsConnection_JetStream(&context, connection, nullptr);
   if (s == NATS_OK) s = add_stream(context);
   if (s != NATS_OK) return fail(jetstream_error("the queue of jobs cannot be opened", s));
-  s = js_KeyValue(&bucket, context, kBucket);
-  if (s == NATS_NOT_FOUND) {
-    kvConfig wanted;
-    kvConfig_Init(&wanted);
-    wanted.Bucket = kBucket;
-    wanted.History = 1;
-    wanted.TTL = std::chrono::nanoseconds(JobReceipt::kKept).count();
-    s = js_CreateKeyValue(&bucket, context, &wanted);
-    if (s != NATS_OK) s = js_KeyValue(&bucket, context, kBucket);  // another process made it
-  }
-  if (s != NATS_OK) return fail(jetstream_error("the receipts of jobs cannot be opened", s));
+  GALLEY_ASSIGN(book, JobBook::open(context));
   return {};
 }
 
@@ -212,34 +202,12 @@ Result<std::string> JobQueue::submit(std::string_view text) {
 }
 
 Result<std::optional<std::string>> JobQueue::receipt(const std::string& id) {
-  kvEntry* entry = nullptr;
-  const natsStatus s = kvStore_Get(&entry, state_->bucket, id.c_str());
-  if (s == NATS_NOT_FOUND) return std::optional<std::string>();
-  if (s != NATS_OK) return fail(jetstream_error("the receipt cannot be read", s));
-  std::string text(static_cast<const char*>(kvEntry_Value(entry)),
-                   static_cast<size_t>(kvEntry_ValueLen(entry)));
-  kvEntry_Destroy(entry);
-  return std::optional<std::string>(std::move(text));
+  GALLEY_ASSIGN(JobBook::Entry entry, state_->book->find(id));
+  if (entry.receipt.empty()) return std::optional<std::string>();
+  return std::optional<std::string>(std::move(entry.receipt));
 }
 
-Result<std::vector<std::string>> JobQueue::receipts() {
-  kvKeysList keys{};
-  natsStatus s = kvStore_Keys(&keys, state_->bucket, nullptr);
-  std::vector<std::string> names;
-  if (s == NATS_OK) {
-    const auto shown = std::min(static_cast<size_t>(keys.Count), kMostShown);
-    for (size_t i = 0; i < shown; ++i) names.emplace_back(keys.Keys[i]);
-    kvKeysList_Destroy(&keys);
-  } else if (s != NATS_NOT_FOUND) {
-    return fail(jetstream_error("the receipts cannot be listed", s));
-  }
-  std::vector<std::string> texts;
-  for (const std::string& name : names) {
-    GALLEY_ASSIGN(auto text, receipt(name));
-    if (text) texts.push_back(*std::move(text));
-  }
-  return texts;
-}
+Result<std::vector<std::string>> JobQueue::receipts() { return state_->book->receipts(kMostShown); }
 
 Result<uint64_t> JobQueue::waiting() {
   jsStreamInfo* about = nullptr;
@@ -284,19 +252,32 @@ Result<std::unique_ptr<Delivery>> JobQueue::State::next(size_t queue) {
   return delivery;  // also while the library connects again
 }
 
-/// Stores the receipt, and then tells the server that the job ended.
-Result<void> JobQueue::State::settle(Delivery& delivery, const JobReceipt& receipt) {
-  const natsStatus stored =
-      kvStore_CreateString(nullptr, bucket, receipt.id.c_str(), receipt.json().c_str());
-  if (stored != NATS_OK) {
-    kvEntry* entry = nullptr;  // cnats returns a general error for an existing key
-    const natsStatus there = kvStore_Get(&entry, bucket, receipt.id.c_str());
-    kvEntry_Destroy(entry);
-    if (there != NATS_OK) return fail(jetstream_error("the receipt cannot be stored", stored));
-  }
+/// Tells the server that the job ended.
+Result<void> acknowledge(Delivery& delivery) {
   const natsStatus s = delivery.acknowledge();
   if (s != NATS_OK) return fail(jetstream_error("the job cannot be acknowledged", s));
   return {};
+}
+
+/// Stores the receipt, and then acknowledges the job. If another worker has the job since, its
+/// receipt counts, and this one is dropped.
+Result<void> JobQueue::State::settle(Delivery& delivery, const JobReceipt& receipt,
+                                     uint64_t claim) const {
+  GALLEY_ASSIGN(const bool is_stored, book->settle(receipt, claim));
+  if (is_stored) return acknowledge(delivery);
+  return fail(ErrorKind::kConflict, "job.claimed",
+              "another worker has the job '" + receipt.id + "' since; its receipt counts");
+}
+
+/// The receipt of a job that failed too often. Its last delivery may have moved the branch without
+/// learning it. A search that fails, too, does not keep the job alive.
+JobReceipt last_receipt(JobReceipt dead, const Job& job, JobWorker& worker,
+                        const std::stop_token& stop) {
+  const auto landed = worker.landed(job, stop);
+  if (!landed || !*landed) return dead;
+  JobReceipt done = **landed;
+  done.attempts = dead.attempts;
+  return done;
 }
 
 Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
@@ -308,34 +289,39 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
   dead.outcome = JobReceipt::Outcome::kDead;
   dead.attempts = static_cast<uint32_t>(times);
   auto job = parse_job(text);
+  dead.id = job ? job->id : "unreadable-" + ContentId::of(text).hex();
+  GALLEY_ASSIGN(const JobBook::Entry last, book->find(dead.id));
+  if (!last.receipt.empty()) return acknowledge(delivery);  // an earlier delivery could not
+  GALLEY_ASSIGN(const uint64_t claim, book->claim(dead.id, last));
   if (!job) {
-    dead.id = "unreadable-" + ContentId::of(text).hex();
     dead.reason = job.error().reason;
     dead.message = job.error().message;
-    return settle(delivery, dead);
+    return settle(delivery, dead, claim);
   }
   job->sent_s = sent_s;
-  dead.id = job->id;
+  const Attendance attendance(delivery, must_end, milliseconds(config.drain_ms));
   if (times > kMostDeliveries) {
     dead.reason = "job.deliveries";
     dead.message =
         "its workers died or lost the connection " + std::to_string(kMostDeliveries) + " times";
-    return settle(delivery, dead);
+    // If the search kills workers, too, it is left out.
+    const bool is_searched = times == kMostDeliveries + 1;
+    return settle(delivery,
+                  is_searched ? last_receipt(dead, *job, worker, attendance.token()) : dead, claim);
   }
-  const Attendance attendance(delivery, must_end, milliseconds(config.drain_ms));
   const std::string subject = "galley.progress." + job->id;
   auto done = worker.perform(*job, attendance.token(), [&](const std::string& line) {
     natsConnection_PublishString(connection, subject.c_str(), line.c_str());
   });
   if (done) {
     done->attempts = static_cast<uint32_t>(times);
-    return settle(delivery, *done);
+    return settle(delivery, *done, claim);
   }
   log("job " + job->id + ": " + done.error().message);
   if (times == kMostDeliveries) {
     dead.reason = done.error().reason;
     dead.message = done.error().message;
-    return settle(delivery, dead);
+    return settle(delivery, last_receipt(dead, *job, worker, attendance.token()), claim);
   }
   const bool was_stopped = attendance.token().stop_requested();
   delivery.give_back(was_stopped ? 0 : std::min<int64_t>(kMostDelayMs, int64_t{1'000} << times));

@@ -16,10 +16,12 @@ namespace galley {
 /// The queue of jobs and their receipts in JetStream (docs/scale.md): a work queue for each
 /// priority, and a key-value bucket with one receipt for each job.
 ///
-///     submit -> galley.jobs.PRIORITY -> worker -> receipt in the bucket -> acknowledged
+///     submit -> galley.jobs.PRIORITY -> worker -> receipt in the JobBook -> acknowledged
 ///                      ^---- again after a crash or a transient error ----'
 ///
-/// Invariant: a job is acknowledged only after its receipt is stored. A receipt is never replaced.
+/// Invariant: a job is acknowledged only after its receipt is stored. A receipt is replaced only by
+///            `committed`: then a worker that was silent for too long has moved the branch after
+///            another one gave up.
 /// Ownership: owns the connection.
 /// Threads:   confined to one thread.
 /// Errors:    kUsage `nats.address`; kIo `nats.connection`, `nats.jetstream`.

@@ -338,6 +338,15 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   return fail(pushed.error());
 }
 
+Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job,
+                                                    const std::stop_token& stop) const {
+  if (!may_use(job.repository)) return std::optional<JobReceipt>();
+  GALLEY_ASSIGN(const Place place, fetched(job));
+  GALLEY_ASSIGN(std::string commit, earlier_commit(place, job, stop));
+  if (commit.empty()) return std::optional<JobReceipt>();
+  return committed(job, std::move(commit));
+}
+
 Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& stop,
                                       const std::function<void(const std::string&)>& on_progress) {
   if (!may_use(job.repository)) {
@@ -350,6 +359,10 @@ Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& sto
     if (done) return *std::move(done);
     on_progress("the branch moved");
   }
+  // The last push may have reached the branch without an answer.
+  auto done = landed(job, stop);
+  if (!done && is_transient(done.error())) return fail(done.error());
+  if (done && *done) return **std::move(done);
   return receipt(
       job, JobReceipt::Outcome::kConflict, "conflict.branch_moved",
       "the branch moved " + std::to_string(kMostAttempts) + " times while the change was judged");

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -40,6 +41,10 @@ class JobWorker {
   [[nodiscard]] Result<JobReceipt> perform(
       const Job& job, const std::stop_token& stop,
       const std::function<void(const std::string&)>& on_progress);
+  /// The receipt of a job whose commit is on the branch; nullopt: it is not there.
+  /// Errors: those of git.
+  [[nodiscard]] Result<std::optional<JobReceipt>> landed(const Job& job,
+                                                         const std::stop_token& stop) const;
 
  private:
   struct Place;

@@ -89,11 +89,19 @@ class JobCase(support.SystemCase):
         self.git("update-ref", f"refs/heads/{branch}", commit, folder=repository)
         return commit
 
-    def forget_jobs(self):
+    def git_program(self, cases):
+        """Returns a folder with a program `git` that does something else in these cases of a shell's `case`."""
+        programs = self.scratch / "programs"
+        programs.mkdir()
+        (programs / "git").write_text(f'#!/bin/sh\ngit={shutil.which("git")}\ncase " $* " in {cases} esac\nexec $git "$@"\n')
+        (programs / "git").chmod(0o755)
+        return programs
+
+    def forget_jobs(self, streams=("KV_galley-receipts", "GALLEY_JOBS")):
         """Removes the queue and the receipts: only commits then tell which jobs were done."""
         client = NatsClient(self.server.port)
         self.addCleanup(client.close)
-        for stream in ("KV_galley-receipts", "GALLEY_JOBS"):
+        for stream in streams:
             self.assertTrue(client.request(f"$JS.API.STREAM.DELETE.{stream}", b"")["success"])
 
     def history(self, repository):
@@ -135,12 +143,7 @@ class Jobs(JobCase):
 
     def test_a_job_whose_worker_was_killed_before_the_branch_moved_is_pushed(self):
         repository = self.make_repository()
-        programs = self.scratch / "programs"
-        programs.mkdir()
-        (programs / "git").write_text('#!/bin/sh\ncase " $* " in *" update-ref "*) kill -9 $PPID; exit 1;; esac\n'
-                                      f'exec {shutil.which("git")} "$@"\n')
-        (programs / "git").chmod(0o755)
-        first = self.start_worker(path=programs)
+        first = self.start_worker(path=self.git_program('*" update-ref "*) kill -9 $PPID; exit 1;;'))
         self.submit(self.job(repository), wait=0)
         self.assertEqual(first.wait(60), -signal.SIGKILL)
         self.forget_jobs()  # another delivery need not wait for the end of the first one
@@ -345,6 +348,64 @@ class Jobs(JobCase):
 
 class Crashes(JobCase):
     JOBS = 45
+
+    def rules(self, name, command):
+        """A worker's configuration with one validator of this name."""
+        file = self.scratch / f"{name}.toml"
+        file.write_text(f'[[validator]]\nname = "{name}"\ncommand = ["sh", "-c", "{command}"]\ntimeout_ms = 300000\n')
+        return f'galley_toml = "{file}"\n'
+
+    def job_of_two_workers(self, first_command, second_command):
+        """Gives a job to a second worker while the first is suspended in its validator. Returns both, suspended."""
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.j1")
+
+        repository = self.make_repository()
+        workers = []
+        for name, command in (("first", first_command), ("second", second_command)):
+            worker = self.start_worker(self.rules(name, f"sleep 2; {command}"))
+            self.submit(self.job(repository), wait=0)
+            while client.next(progress)[2] != b"judging by " + name.encode():
+                pass
+            os.kill(worker.pid, signal.SIGSTOP)
+            self.addCleanup(os.kill, worker.pid, signal.SIGCONT)
+            workers.append(worker)
+            if name == "first":
+                self.forget_jobs(["GALLEY_JOBS"])  # another delivery need not wait for the first one's time
+        return workers
+
+    def receipt_after(self, worker):
+        """Lets a suspended worker go on, and returns the receipt of the job then."""
+        os.kill(worker.pid, signal.SIGCONT)
+        return self.submit(self.job(self.repositories / "one.git"))
+
+    def test_the_refusal_of_a_worker_that_lost_its_job_does_not_count(self):
+        first, second = self.job_of_two_workers("exit 1", "exit 0")
+        os.kill(first.pid, signal.SIGCONT)
+        first.log.wait_for("another worker has the job")
+        receipt = self.receipt_after(second)
+        self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
+
+    def test_the_commit_of_a_worker_that_lost_its_job_replaces_a_refusal(self):
+        first, second = self.job_of_two_workers("exit 0", "exit 1")
+        self.assertEqual(self.receipt_after(second)["outcome"], "refused")
+        os.kill(first.pid, signal.SIGCONT)
+        until = time.monotonic() + 60
+        while (receipt := json.loads(self.tool("jobs", "j1")))["outcome"] == "refused" and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
+
+    def test_a_last_push_without_an_answer_is_looked_up(self):
+        repository = self.make_repository()
+        made = f"$($git -C {repository} -c user.name=p -c user.email=p@q commit-tree -p main -m x main^{{tree}})"
+        worker = self.start_worker(path=self.git_program(
+            f'*" push "*) echo >> {self.scratch}/pushes\n'
+            f'if test $(wc -l < {self.scratch}/pushes) = 8; then $git "$@"; printf "!\\tx:y\\t[rejected] (stale info)\\n"; exit 1; fi\n'
+            f'$git -C {repository} update-ref refs/heads/main {made};;'))
+        receipt = self.submit(self.job(repository))
+        self.assertEqual(receipt["outcome"], "committed", (receipt, worker.log.lines))
+        self.assertEqual(self.history(repository), [""] * 7 + ["job-j1"])
 
     def test_killed_workers_and_a_restarted_server_lose_no_job_and_do_none_twice(self):
         names = ("one", "two", "three")

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <nats/nats.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "server/nats/job.h"
+
+namespace galley {
+
+/// The claims and receipts of jobs in a key-value bucket. A job has one key: its claim while it is
+/// performed, then its receipt.
+///
+///     none -> claim -> claim of another worker -> receipt
+///
+/// The revision of a claim is a fencing token: a worker that was suspended, and whose job was given
+/// to another one meanwhile, cannot store a receipt with its own old claim. Only `committed` is
+/// stored without the newest claim, and replaces any other receipt, because it tells what is on the
+/// branch.
+///
+/// Ownership: owns its handle; borrows the context.
+/// Threads:   confined to one thread.
+/// Errors:    kIo `nats.jetstream`.
+class JobBook {
+ public:
+  struct Entry {
+    std::string receipt;    ///< empty: the job has not ended
+    uint64_t revision = 0;  ///< 0: the book has no such job
+  };
+
+  [[nodiscard]] static Result<JobBook> open(jsCtx* context);
+
+  [[nodiscard]] Result<Entry> find(const std::string& id) const;
+  /// Some receipts, at most `most`.
+  [[nodiscard]] Result<std::vector<std::string>> receipts(size_t most) const;
+  /// Replaces this entry by a claim, and returns the claim's revision. Fails if another worker was
+  /// faster.
+  Result<uint64_t> claim(const std::string& id, const Entry& last) const;
+  /// Stores a receipt. Returns false if another worker has claimed the job since.
+  Result<bool> settle(const JobReceipt& receipt, uint64_t claim) const;
+
+ private:
+  struct StoreDeleter {
+    void operator()(kvStore* store) const { kvStore_Destroy(store); }
+  };
+  explicit JobBook(kvStore* store) : store_(store) {}
+  std::unique_ptr<kvStore, StoreDeleter> store_;
+};
+
+}  // namespace galley
