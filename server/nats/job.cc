@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
 #include "base/printable.h"
 #include "tools/json_input.h"
 
@@ -81,6 +82,7 @@ Result<Job> parse_job(std::string_view text) {
       return malformed("has an unknown member '" + printable_line(name, kMostIdBytes) + "'");
   }
   Job job;
+  job.digest = ContentId::of(document.dump()).hex();
   GALLEY_ASSIGN(job.id, text_of(document, "id", kMostIdBytes));
   if (!is_job_id(job.id)) {
     return malformed("needs an 'id' of 1 to 64 letters, digits, '-' and '_'");
@@ -111,6 +113,7 @@ Result<Job> parse_job(std::string_view text) {
 std::string JobReceipt::json() const {
   nlohmann::ordered_json text = {
       {"id", id}, {"outcome", kOutcomes[static_cast<size_t>(outcome)]}, {"attempts", attempts}};
+  if (!job.empty()) text["job"] = job;
   if (!commit.empty()) text["commit"] = commit;
   if (!reason.empty()) text["reason"] = reason;
   if (!message.empty()) text["message"] = message.substr(0, kMostMessageBytes);
@@ -127,6 +130,7 @@ std::optional<JobReceipt> parse_receipt(std::string_view text) {
   if (known == kOutcomes.end()) return std::nullopt;
   JobReceipt receipt;
   receipt.id = *id;
+  receipt.job = text_member(*document, "job");
   receipt.outcome = static_cast<JobReceipt::Outcome>(known - kOutcomes.begin());
   return receipt;
 }

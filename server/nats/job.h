@@ -31,6 +31,7 @@ struct Job {
   std::string agent;
   std::string reason;
   Priority priority = Priority::kNormal;
+  std::string digest;  ///< of its members, in any order; tells it from another job of its id
   int64_t sent_s = 0;  ///< since 1970, by the clock of the NATS server; not in the document
 
   /// The session of its commit, a trailer by which a second delivery finds the first one's effect.
@@ -55,6 +56,7 @@ struct JobReceipt {
   static constexpr std::chrono::days kKept{30};
 
   std::string id;
+  std::string job;  ///< Job::digest
   Outcome outcome = Outcome::kCommitted;
   std::string commit;   ///< of the repository's branch
   std::string reason;   ///< `word.word`, of an outcome other than kCommitted
@@ -64,7 +66,7 @@ struct JobReceipt {
   [[nodiscard]] std::string json() const;
 };
 
-/// Reads the id and the outcome of a stored receipt; nullopt: the text is not a receipt.
+/// Reads id, job and outcome of a stored receipt; nullopt: the text is not a receipt.
 [[nodiscard]] std::optional<JobReceipt> parse_receipt(std::string_view text);
 
 }  // namespace galley

@@ -1,21 +1,26 @@
 #include "server/nats/job_book.h"
 
 #include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "server/nats/nats_connection.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
 
 constexpr const char* kBucket = "galley-receipts";
-constexpr const char* kClaim = "claimed";  ///< a receipt begins with '{'
-
-bool is_committed(const std::string& receipt) {
-  const auto read = parse_receipt(receipt);
-  return read && read->outcome == JobReceipt::Outcome::kCommitted;
-}
+constexpr const char* kClaim = "claim";  ///< member of a claim: the digest of its job
 
 }  // namespace
+
+Result<void> JobBook::check_same(const std::string& id, const std::string& digest,
+                                 const std::string& known) {
+  if (digest.empty() || known.empty() || digest == known) return {};
+  return fail(ErrorKind::kInvalid, "job.other_job",
+              "another job has the id '" + id + "'; give this one an id of its own");
+}
 
 Result<JobBook> JobBook::open(jsCtx* context) {
   kvStore* store = nullptr;
@@ -39,11 +44,17 @@ Result<JobBook::Entry> JobBook::find(const std::string& id) const {
   if (s == NATS_NOT_FOUND) return Entry();
   if (s != NATS_OK) return fail(jetstream_error("the receipt cannot be read", s));
   Entry entry;
-  entry.receipt.assign(static_cast<const char*>(kvEntry_Value(found)),
-                       static_cast<size_t>(kvEntry_ValueLen(found)));
-  if (entry.receipt == kClaim) entry.receipt.clear();
+  std::string text(static_cast<const char*>(kvEntry_Value(found)),
+                   static_cast<size_t>(kvEntry_ValueLen(found)));
   entry.revision = kvEntry_Revision(found);
   kvEntry_Destroy(found);
+  if (const auto receipt = parse_receipt(text)) {
+    entry.receipt = std::move(text);
+    entry.job = receipt->job;
+    entry.outcome = receipt->outcome;
+  } else if (const auto claim = parse_json(text); claim && claim->is_object()) {
+    entry.job = text_member(*claim, kClaim);
+  }
   return entry;
 }
 
@@ -66,12 +77,14 @@ Result<std::vector<std::string>> JobBook::receipts(size_t most) const {
   return texts;
 }
 
-Result<uint64_t> JobBook::claim(const std::string& id, const Entry& last) const {
+Result<uint64_t> JobBook::claim(const std::string& id, const std::string& digest,
+                                const Entry& last) const {
+  const std::string claim = nlohmann::json{{kClaim, digest}}.dump();
   uint64_t revision = 0;
   const natsStatus s =
       last.revision == 0
-          ? kvStore_CreateString(&revision, store_.get(), id.c_str(), kClaim)
-          : kvStore_UpdateString(&revision, store_.get(), id.c_str(), kClaim, last.revision);
+          ? kvStore_CreateString(&revision, store_.get(), id.c_str(), claim.c_str())
+          : kvStore_UpdateString(&revision, store_.get(), id.c_str(), claim.c_str(), last.revision);
   if (s != NATS_OK) return fail(jetstream_error("the job '" + id + "' cannot be claimed", s));
   return revision;
 }
@@ -84,7 +97,9 @@ Result<bool> JobBook::settle(const JobReceipt& receipt, uint64_t claim) const {
     if (s == NATS_OK) return true;
     // cnats returns a general error for a lost comparison, so look up the winner.
     GALLEY_ASSIGN(const Entry now, find(receipt.id));
-    if (now.receipt == text || is_committed(now.receipt)) return true;
+    const bool is_committed =
+        !now.receipt.empty() && now.outcome == JobReceipt::Outcome::kCommitted;
+    if (now.receipt == text || is_committed) return true;
     if (now.revision == claim) return fail(jetstream_error("the receipt cannot be stored", s));
     if (receipt.outcome != JobReceipt::Outcome::kCommitted) return false;
     claim = now.revision;

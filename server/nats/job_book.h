@@ -28,9 +28,16 @@ namespace galley {
 class JobBook {
  public:
   struct Entry {
-    std::string receipt;    ///< empty: the job has not ended
-    uint64_t revision = 0;  ///< 0: the book has no such job
+    std::string receipt;  ///< empty: the job has not ended
+    std::string job;      ///< Job::digest; empty: not known
+    JobReceipt::Outcome outcome = JobReceipt::Outcome::kCommitted;  ///< of the receipt
+    uint64_t revision = 0;                                          ///< 0: the book has no such job
   };
+
+  /// Checks that a job is the known one of its id. An empty digest is not compared.
+  /// Errors: kInvalid `job.other_job`.
+  [[nodiscard]] static Result<void> check_same(const std::string& id, const std::string& digest,
+                                               const std::string& known);
 
   [[nodiscard]] static Result<JobBook> open(jsCtx* context);
 
@@ -39,7 +46,7 @@ class JobBook {
   [[nodiscard]] Result<std::vector<std::string>> receipts(size_t most) const;
   /// Replaces this entry by a claim, and returns the claim's revision. Fails if another worker was
   /// faster.
-  Result<uint64_t> claim(const std::string& id, const Entry& last) const;
+  Result<uint64_t> claim(const std::string& id, const std::string& digest, const Entry& last) const;
   /// Stores a receipt. Returns false if another worker has claimed the job since.
   Result<bool> settle(const JobReceipt& receipt, uint64_t claim) const;
 

@@ -182,17 +182,25 @@ Result<std::unique_ptr<JobQueue>> JobQueue::open(const std::string& address,
 
 // --- for those who send jobs ----------------------------------------------------------------
 
-Result<std::string> JobQueue::submit(std::string_view text) {
+Result<Job> JobQueue::submit(std::string_view text) {
   GALLEY_ASSIGN(Job job, parse_job(text));
-  GALLEY_ASSIGN(const auto ended, receipt(job.id));
-  if (ended) return std::move(job.id);
+  GALLEY_ASSIGN(const JobBook::Entry known, find(job.id));
+  GALLEY_TRY(JobBook::check_same(job.id, job.digest, known.job));
+  if (!known.receipt.empty()) return job;
   jsPubOptions options;
   jsPubOptions_Init(&options);
   options.MsgId = job.id.c_str();
   jsErrCode code{};
-  const natsStatus s = js_Publish(nullptr, state_->context, subject_of(job.priority).c_str(),
+  jsPubAck* answer = nullptr;
+  const natsStatus s = js_Publish(&answer, state_->context, subject_of(job.priority).c_str(),
                                   text.data(), static_cast<int>(text.size()), &options, &code);
-  if (s == NATS_OK) return std::move(job.id);
+  if (s == NATS_OK) {
+    const bool is_duplicate = answer->Duplicate;
+    const uint64_t sequence = answer->Sequence;
+    jsPubAck_Destroy(answer);
+    if (is_duplicate) GALLEY_TRY(check_duplicate(job, sequence));
+    return job;
+  }
   if (code == JSStreamStoreFailedErr) {
     return fail(
         ErrorKind::kQuota, "limit.jobs",
@@ -201,11 +209,20 @@ Result<std::string> JobQueue::submit(std::string_view text) {
   return fail(jetstream_error("the job is not in the queue", s));
 }
 
-Result<std::optional<std::string>> JobQueue::receipt(const std::string& id) {
-  GALLEY_ASSIGN(JobBook::Entry entry, state_->book->find(id));
-  if (entry.receipt.empty()) return std::optional<std::string>();
-  return std::optional<std::string>(std::move(entry.receipt));
+/// Checks that the message of this sequence, which has the job's id, is the same job.
+Result<void> JobQueue::check_duplicate(const Job& job, uint64_t sequence) {
+  natsMsg* message = nullptr;
+  const natsStatus s = js_GetMsg(&message, state_->context, kStream, sequence, nullptr, nullptr);
+  if (s == NATS_NOT_FOUND) {  // it ended
+    GALLEY_ASSIGN(const JobBook::Entry known, find(job.id));
+    return JobBook::check_same(job.id, job.digest, known.job);
+  }
+  if (s != NATS_OK) return fail(jetstream_error("the earlier job of this id cannot be read", s));
+  const auto earlier = parse_job(Delivery(message).text());
+  return JobBook::check_same(job.id, job.digest, earlier ? earlier->digest : std::string());
 }
+
+Result<JobBook::Entry> JobQueue::find(const std::string& id) { return state_->book->find(id); }
 
 Result<std::vector<std::string>> JobQueue::receipts() { return state_->book->receipts(kMostShown); }
 
@@ -290,9 +307,13 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
   dead.attempts = static_cast<uint32_t>(times);
   auto job = parse_job(text);
   dead.id = job ? job->id : "unreadable-" + ContentId::of(text).hex();
+  dead.job = job ? job->digest : ContentId::of(text).hex();
   GALLEY_ASSIGN(const JobBook::Entry last, book->find(dead.id));
-  if (!last.receipt.empty()) return acknowledge(delivery);  // an earlier delivery could not
-  GALLEY_ASSIGN(const uint64_t claim, book->claim(dead.id, last));
+  const bool is_other = !last.job.empty() && last.job != dead.job;
+  if (is_other) log("dropped: another job has the id " + dead.id);
+  // With a receipt, only the acknowledgement of an earlier delivery was lost.
+  if (is_other || !last.receipt.empty()) return acknowledge(delivery);
+  GALLEY_ASSIGN(const uint64_t claim, book->claim(dead.id, dead.job, last));
   if (!job) {
     dead.reason = job.error().reason;
     dead.message = job.error().message;

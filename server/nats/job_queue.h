@@ -2,12 +2,12 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "server/nats/job.h"
+#include "server/nats/job_book.h"
 #include "server/nats/job_worker.h"
 #include "server/nats/nats_config.h"
 
@@ -37,11 +37,11 @@ class JobQueue {
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
-  /// Checks and adds a job. Returns its id. A job whose id was submitted before changes nothing.
-  /// Errors: those of parse_job; kQuota `limit.jobs`.
-  [[nodiscard]] Result<std::string> submit(std::string_view text);
-  /// The receipt of a job, or nullopt if it has not ended.
-  [[nodiscard]] Result<std::optional<std::string>> receipt(const std::string& id);
+  /// Checks and adds a job, and returns it. A job that was submitted before changes nothing.
+  /// Errors: those of parse_job; kInvalid `job.other_job`; kQuota `limit.jobs`.
+  [[nodiscard]] Result<Job> submit(std::string_view text);
+  /// What the book has of a job.
+  [[nodiscard]] Result<JobBook::Entry> find(const std::string& id);
   /// Some receipts, at most kMostShown.
   [[nodiscard]] Result<std::vector<std::string>> receipts();
   /// How many jobs wait or are being performed.
@@ -55,6 +55,7 @@ class JobQueue {
  private:
   struct State;
   explicit JobQueue(std::unique_ptr<State> state);
+  [[nodiscard]] Result<void> check_duplicate(const Job& job, uint64_t sequence);
   std::unique_ptr<State> state_;
 };
 

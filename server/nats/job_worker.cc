@@ -34,6 +34,7 @@ JobReceipt receipt(const Job& job, JobReceipt::Outcome outcome, std::string reas
                    std::string message) {
   JobReceipt made;
   made.id = job.id;
+  made.job = job.digest;
   made.outcome = outcome;
   made.reason = std::move(reason);
   made.message = std::move(message);
@@ -43,6 +44,7 @@ JobReceipt receipt(const Job& job, JobReceipt::Outcome outcome, std::string reas
 JobReceipt committed(const Job& job, std::string commit) {
   JobReceipt made;
   made.id = job.id;
+  made.job = job.digest;
   made.commit = std::move(commit);
   return made;
 }

@@ -113,14 +113,15 @@ Result<void> work(const Values& values) {
   return {};
 }
 
-/// Waits for the receipt of a job, and prints it.
+/// Waits for the receipt of a job, and prints it. An empty digest stands for any job of this id.
 Result<void> await_receipt(const Values& values, galley::JobQueue& queue, const std::string& id,
-                           uint32_t seconds) {
+                           const std::string& digest, uint32_t seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (true) {
-    GALLEY_ASSIGN(const auto receipt, queue.receipt(id));
-    if (receipt) {
-      std::puts(receipt->c_str());
+    GALLEY_ASSIGN(const galley::JobBook::Entry known, queue.find(id));
+    GALLEY_TRY(galley::JobBook::check_same(id, digest, known.job));
+    if (!known.receipt.empty()) {
+      std::puts(known.receipt.c_str());
       return {};
     }
     if (must_end || std::chrono::steady_clock::now() >= end) {
@@ -141,9 +142,9 @@ Result<void> submit(const Values& values) {
   GALLEY_ASSIGN(const std::string text,
                 galley::read_host_file(values.at("--job"), galley::Job::kMostBytes));
   GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
-  GALLEY_ASSIGN(const std::string id, queue->submit(text));
-  if (*seconds > 0) return await_receipt(values, *queue, id, *seconds);
-  std::puts(id.c_str());
+  GALLEY_ASSIGN(const galley::Job job, queue->submit(text));
+  if (*seconds > 0) return await_receipt(values, *queue, job.id, job.digest, *seconds);
+  std::puts(job.id.c_str());
   return {};
 }
 
@@ -154,7 +155,7 @@ Result<void> list_jobs(const Values& values) {
     if (!galley::is_job_id(id)) {
       return galley::fail(ErrorKind::kUsage, "nats.arguments", "--id takes the id of a job");
     }
-    return await_receipt(values, *queue, id, 0);
+    return await_receipt(values, *queue, id, {}, 0);
   }
   GALLEY_ASSIGN(const auto receipts, queue->receipts());
   for (const std::string& receipt : receipts) std::puts(receipt.c_str());

@@ -75,6 +75,9 @@ class JobCase(support.SystemCase):
         said = self.tool("submit", "--wait", str(wait), stdin=json.dumps(job))
         return json.loads(said) if wait else said.strip()
 
+    def refused_submit(self, job):
+        return self.galley("submit", "--nats", self.server.address, stdin=json.dumps(job).encode(), expect=2).stderr.decode()
+
     def job(self, repository, name="j1", edits=None, **more):
         return {"id": name, "repository": str(repository), "ref": "main",
                 "edits": edits or PATCH.format("a.txt", "one", "ONE"), "reason": f"job {name}", **more}
@@ -139,6 +142,30 @@ class Jobs(JobCase):
         self.end(first)
         self.start_worker()
         self.assertEqual(self.submit(self.job(repository)), receipt)
+        self.assertEqual(self.history(repository), ["job-j1"])
+
+    def test_another_job_of_a_used_id_is_refused(self):
+        repository = self.make_repository()
+        job, other = self.job(repository), self.job(repository, ref="other")
+        self.submit(job, wait=0)
+        self.assertIn("another job has the id 'j1'", self.refused_submit(other))  # the first one waits
+        self.start_worker()
+        receipt = self.submit(dict(reversed(job.items())))
+        self.assertEqual(receipt["outcome"], "committed")
+        self.assertIn("another job has the id 'j1'", self.refused_submit(other))  # the first one ended
+        self.assertEqual(self.submit(job), receipt)
+
+    def test_of_two_waiting_jobs_of_one_id_the_first_is_performed(self):
+        repository = self.make_repository()
+        first, second = (self.job(repository, edits=PATCH.format(*change)) for change in (("a.txt", "one", "1"), ("b.txt", "two", "2")))
+        self.submit(first, wait=0)
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        client.publish("galley.jobs.normal", json.dumps(second).encode())  # as an hour later
+        client.flush()
+        worker = self.start_worker()
+        worker.log.wait_for("dropped: another job has the id j1")
+        self.assertEqual(self.submit(first)["outcome"], "committed")
         self.assertEqual(self.history(repository), ["job-j1"])
 
     def test_a_job_whose_worker_was_killed_before_the_branch_moved_is_pushed(self):
@@ -301,8 +328,11 @@ class Jobs(JobCase):
         for number, priority in enumerate(("low", "normal", "high")):
             self.submit(self.job(repository, priority, PATCH.format("a.txt", "one", str(number)), priority=priority), wait=0)
         self.start_worker()
-        self.assertEqual(json.loads(self.tool("submit", "--wait", "60", stdin=json.dumps(self.job(repository, "low"))))["outcome"],
-                         "refused")
+        for name in ("normal", "low"):
+            until = time.monotonic() + 60
+            while not (told := self.galley("jobs", "--nats", self.server.address, name).stdout) and time.monotonic() < until:
+                time.sleep(0.1)
+            self.assertEqual(json.loads(told)["outcome"], "refused")
         self.assertEqual(self.history(repository), ["job-high"])
 
     def test_one_worker_has_a_cache(self):
