@@ -340,12 +340,14 @@ std::vector<CommandText> maintenance_texts() {
        {{"galley worker --nats nats://host:4222 --server-config worker.toml", "one worker"}}},
       {"submit",
        {"Adds a job to the queue and prints its id. A job with the id of an earlier one is that "
-        "job."},
+        "job. With --wait, the status is 0 if the branch has the change, and 1 if the job ended "
+        "in another way."},
        {{"galley submit --nats nats://host:4222 job.json", "add it"},
         {"galley submit --nats nats://host:4222 --wait 60 job.json", "and print its receipt"}}},
       {"jobs",
        {"Prints the receipts of jobs that ended, and how many have not. Receipts are kept for 30 "
-        "days."},
+        "days. With an ID, the status is 0 if the branch has the change, and 1 if the job ended in "
+        "another way."},
        {{"galley jobs --nats nats://host:4222", "all of them, at most 1,000"},
         {"galley jobs --nats nats://host:4222 fix-42", "that of one job"}}},
       {"init",

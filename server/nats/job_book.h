@@ -32,6 +32,12 @@ class JobBook {
     std::string job;      ///< Job::digest; empty: not known
     JobReceipt::Outcome outcome = JobReceipt::Outcome::kCommitted;  ///< of the receipt
     uint64_t revision = 0;                                          ///< 0: the book has no such job
+
+    /// Whether the job ended, and its branch has the change.
+    [[nodiscard]] bool is_success() const {
+      return !receipt.empty() && (outcome == JobReceipt::Outcome::kCommitted ||
+                                  outcome == JobReceipt::Outcome::kUnchanged);
+    }
   };
 
   /// Checks that a job is the known one of its id. An empty digest is not compared.

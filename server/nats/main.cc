@@ -34,6 +34,7 @@ constexpr const char* kUsage =
     "       galley-serve-nats worker --address … --config FILE\n"
     "       galley-serve-nats submit --address … [--config FILE] [--job FILE] [--wait SECONDS]\n"
     "       galley-serve-nats jobs --address … [--config FILE] [--id ID]\n";
+constexpr int kNotDone = 1;  ///< exit status of a job without a change on its branch
 constexpr int kLookEveryMs = 100;
 constexpr uint32_t kMostWaitSeconds = 86'400;
 
@@ -72,7 +73,7 @@ Result<galley::NatsConfig> config_of(const Values& values) {
   return galley::read_nats_config(file);
 }
 
-Result<void> serve(const Values& values) {
+Result<int> serve(const Values& values) {
   GALLEY_ASSIGN(const galley::ToolProfile* profile, galley::profile_named(values.at("--profile")));
   GALLEY_ASSIGN(const std::string root, galley::absolute_path(values.at("--workspace")));
   GALLEY_ASSIGN(galley::NatsConfig config, config_of(values));
@@ -96,12 +97,12 @@ Result<void> serve(const Values& values) {
            galley::shown_address(values.at("--address")));
   GALLEY_TRY(door->serve([] { return must_end.load(); }));
   log_line("ended");
-  return {};
+  return 0;
 }
 
 // --- jobs (docs/scale.md) -------------------------------------------------------------------
 
-Result<void> work(const Values& values) {
+Result<int> work(const Values& values) {
   GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
   GALLEY_ASSIGN(const auto worker, galley::JobWorker::open(config));
   GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
@@ -110,19 +111,20 @@ Result<void> work(const Values& values) {
       *worker, [] { return must_end.load(); },
       [](const std::string& line) { log_line(galley::printable_line(line)); }));
   log_line("ended");
-  return {};
+  return 0;
 }
 
-/// Waits for the receipt of a job, and prints it. An empty digest stands for any job of this id.
-Result<void> await_receipt(const Values& values, galley::JobQueue& queue, const std::string& id,
-                           const std::string& digest, uint32_t seconds) {
+/// Waits for the receipt of a job, prints it, and returns the exit status. An empty digest stands
+/// for any job of this id.
+Result<int> await_receipt(const Values& values, galley::JobQueue& queue, const std::string& id,
+                          const std::string& digest, uint32_t seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (true) {
     GALLEY_ASSIGN(const galley::JobBook::Entry known, queue.find(id));
     GALLEY_TRY(galley::JobBook::check_same(id, digest, known.job));
     if (!known.receipt.empty()) {
       std::puts(known.receipt.c_str());
-      return {};
+      return known.is_success() ? 0 : kNotDone;
     }
     if (must_end || std::chrono::steady_clock::now() >= end) {
       return galley::fail(ErrorKind::kTimeout, "job.not_ended",
@@ -133,7 +135,7 @@ Result<void> await_receipt(const Values& values, galley::JobQueue& queue, const 
   }
 }
 
-Result<void> submit(const Values& values) {
+Result<int> submit(const Values& values) {
   GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
   const auto seconds = galley::number_of<uint32_t>(values.at("--wait"));
   if (!seconds || *seconds > kMostWaitSeconds) {
@@ -145,10 +147,10 @@ Result<void> submit(const Values& values) {
   GALLEY_ASSIGN(const galley::Job job, queue->submit(text));
   if (*seconds > 0) return await_receipt(values, *queue, job.id, job.digest, *seconds);
   std::puts(job.id.c_str());
-  return {};
+  return 0;
 }
 
-Result<void> list_jobs(const Values& values) {
+Result<int> list_jobs(const Values& values) {
   GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
   GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
   if (const std::string& id = values.at("--id"); !id.empty()) {
@@ -161,17 +163,17 @@ Result<void> list_jobs(const Values& values) {
   for (const std::string& receipt : receipts) std::puts(receipt.c_str());
   GALLEY_ASSIGN(const uint64_t waiting, queue->waiting());
   log_line(std::to_string(waiting) + " jobs have not ended");
-  return {};
+  return 0;
 }
 
 struct Mode {
   const char* name;
   Values defaults;
   std::vector<const char*> needed;
-  Result<void> (*run)(const Values& values);
+  Result<int> (*run)(const Values& values);
 };
 
-Result<void> run_mode(int argc, char** argv) {
+Result<int> run_mode(int argc, char** argv) {
   const Values shared = {{"--address", ""}, {"--config", ""}};
   const auto with = [&](Values more) {
     more.insert(shared.begin(), shared.end());
@@ -193,7 +195,7 @@ Result<void> run_mode(int argc, char** argv) {
                   read_arguments(argc, argv, is_named ? 2 : 1, mode.defaults, mode.needed));
     return mode.run(values);
   }
-  return {};
+  return 0;
 }
 
 }  // namespace
@@ -204,7 +206,7 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, end_serving);
   try {
     const auto served = run_mode(argc, argv);
-    if (served) return 0;
+    if (served) return *served;
     log_line(served.error().message);
     if (served.error().reason == "nats.arguments") std::fputs(kUsage, stderr);
     return galley::exit_status(served.error().kind);

@@ -72,8 +72,20 @@ class JobCase(support.SystemCase):
 
     def submit(self, job, wait=60):
         """Returns the receipt, or the id with wait=0."""
-        said = self.tool("submit", "--wait", str(wait), stdin=json.dumps(job))
-        return json.loads(said) if wait else said.strip()
+        done = self.galley("submit", "--nats", self.server.address, "--wait", str(wait), stdin=json.dumps(job).encode(), expect=(0, 1))
+        if not wait:
+            return done.stdout.decode().strip()
+        return self.told(done)
+
+    def receipt(self, name):
+        """Returns the receipt of a job that has ended."""
+        return self.told(self.galley("jobs", "--nats", self.server.address, name, expect=(0, 1)))
+
+    def told(self, done):
+        """Returns the receipt that a command printed. Its status says whether the branch has the change."""
+        receipt = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if receipt["outcome"] in ("committed", "unchanged") else 1, receipt)
+        return receipt
 
     def refused_submit(self, job):
         return self.galley("submit", "--nats", self.server.address, stdin=json.dumps(job).encode(), expect=2).stderr.decode()
@@ -422,7 +434,7 @@ class Crashes(JobCase):
         self.assertEqual(self.receipt_after(second)["outcome"], "refused")
         os.kill(first.pid, signal.SIGCONT)
         until = time.monotonic() + 60
-        while (receipt := json.loads(self.tool("jobs", "j1")))["outcome"] == "refused" and time.monotonic() < until:
+        while (receipt := self.receipt("j1"))["outcome"] == "refused" and time.monotonic() < until:
             time.sleep(0.1)
         self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
 
