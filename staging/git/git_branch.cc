@@ -87,13 +87,15 @@ Error push_error(ErrorKind kind, const char* reason, const std::string& what) {
 }
 
 /// The error of a command that asked the other repository. Git's words may have the password.
-Error push_failed(const GitRemote& address, const std::string& why) {
-  std::string words = why;
+Error push_failed(const GitRemote& address, std::string_view complaint) {
+  const Error why = GitProgram::remote_error(complaint);
+  std::string words = why.message;
   const std::string shown = address.shown();
   for (size_t at = words.find(address.text); at != words.npos && shown != address.text;
        at = words.find(address.text, at + shown.size())) {
     words.replace(at, address.text.size(), shown);
   }
+  if (why.reason == "git.not_allowed") return push_error(why.kind, why.reason.c_str(), words);
   return push_error(ErrorKind::kIo, "push.failed", words);
 }
 
@@ -302,7 +304,7 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
                                printable_line(push.address)));
   }
   if (listed.status != 0) {
-    return fail(push_failed(remote, GitProgram::error(listed.complaint).message));
+    return fail(push_failed(remote, listed.complaint));
   }
   std::string_view rest = listed.output;
   while (!rest.empty()) {  // other references may end in the same name
@@ -330,7 +332,7 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
         ErrorKind::kRefused, "push.remote_refused",
         "the repository there refused the push: " + words_of_remote(said->complaint, why)));
   }
-  return fail(push_failed(remote, GitProgram::error(said->complaint).message));
+  return fail(push_failed(remote, said->complaint));
 }
 
 /// Whether the commit of the other repository is one of this branch.

@@ -254,6 +254,18 @@ Result<std::string> GitProgram::key_that_redirects() const {
   return settings_->key_that_redirects;
 }
 
+Error GitProgram::remote_error(std::string_view complaint) {
+  // Of git's HTTP (http.c, credential.c of git) and of ssh.
+  for (const char* words : {"Authentication failed", "could not read Username",
+                            "could not read Password", "requested URL returned error: 401",
+                            "requested URL returned error: 403", "Permission denied ("}) {
+    if (!has(complaint, words)) continue;
+    return {ErrorKind::kRefused, "git.not_allowed",
+            "the repository there does not let this user in: " + decisive_line(complaint), "", 0};
+  }
+  return error(complaint);
+}
+
 Error GitProgram::error(std::string_view complaint) {
   const std::string words = decisive_line(complaint);
   if (has(complaint, "not a git repository")) {
