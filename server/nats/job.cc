@@ -16,6 +16,8 @@ using nlohmann::json;
 constexpr size_t kMostIdBytes = 64;
 constexpr size_t kMostNameBytes = 4'096;
 constexpr size_t kMostMessageBytes = size_t{64} << 10U;
+constexpr size_t kMostFindingBytes = 1'000;
+constexpr std::array<std::string_view, 3> kSeverities = {"note", "warning", "error"};
 constexpr std::array<std::string_view, 3> kPriorities = {"high", "normal", "low"};
 constexpr std::array<std::string_view, 5> kOutcomes = {"committed", "unchanged", "refused",
                                                        "conflict", "dead"};
@@ -51,6 +53,16 @@ Result<std::vector<Job::Call>> calls_of(const json& job) {
     calls.push_back({call["tool"].get<std::string>(), call["args"].dump()});
   }
   return calls;
+}
+
+nlohmann::ordered_json json_of(const Finding& finding) {
+  nlohmann::ordered_json text = {{"rule", finding.rule},
+                                 {"severity", kSeverities[static_cast<size_t>(finding.severity)]}};
+  if (!finding.path.empty()) text["path"] = finding.path;
+  if (finding.line != 0) text["line"] = finding.line;
+  text["message"] = finding.message.substr(0, kMostFindingBytes);
+  if (!finding.remedy.empty()) text["remedy"] = finding.remedy.substr(0, kMostFindingBytes);
+  return text;
 }
 
 bool is_hexadecimal(std::string_view text) {
@@ -115,8 +127,13 @@ std::string JobReceipt::json() const {
       {"id", id}, {"outcome", kOutcomes[static_cast<size_t>(outcome)]}, {"attempts", attempts}};
   if (!job.empty()) text["job"] = job;
   if (!commit.empty()) text["commit"] = commit;
+  if (!tree.empty()) text["tree"] = tree;
+  if (!verdict.empty()) text["verdict"] = verdict;
   if (!reason.empty()) text["reason"] = reason;
   if (!message.empty()) text["message"] = message.substr(0, kMostMessageBytes);
+  const size_t shown = std::min(findings.size(), kMostFindings);
+  for (size_t i = 0; i < shown; ++i) text["findings"].push_back(json_of(findings[i]));
+  if (shown < findings.size()) text["findings_left_out"] = findings.size() - shown;
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

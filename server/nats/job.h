@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <galley/verdict.h>
+
 #include "base/result.h"
 
 namespace galley {
@@ -62,6 +64,11 @@ struct JobReceipt {
   std::string reason;   ///< `word.word`, of an outcome other than kCommitted
   std::string message;  ///< for people
   uint32_t attempts = 1;
+  std::string tree;               ///< of the commit
+  std::string verdict;            ///< of the commit: its trailer Galley-Verdict
+  std::vector<Finding> findings;  ///< of the gate that refused
+  /// Findings in the document; `findings_left_out` counts the others.
+  static constexpr size_t kMostFindings = 100;
 
   [[nodiscard]] std::string json() const;
 };

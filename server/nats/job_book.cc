@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/clock.h"
 #include "server/nats/nats_connection.h"
 #include "tools/json_input.h"
 
@@ -11,7 +12,13 @@ namespace galley {
 namespace {
 
 constexpr const char* kBucket = "galley-receipts";
-constexpr const char* kClaim = "claim";  ///< member of a claim: the digest of its job
+using nlohmann::json;
+
+// The members of a claim; the first is the digest of its job.
+constexpr const char* kClaim = "claim";
+constexpr const char* kLost = "lost";
+constexpr const char* kSince = "since";
+constexpr const char* kHeld = "held";
 
 }  // namespace
 
@@ -54,6 +61,13 @@ Result<JobBook::Entry> JobBook::find(const std::string& id) const {
     entry.outcome = receipt->outcome;
   } else if (const auto claim = parse_json(text); claim && claim->is_object()) {
     entry.job = text_member(*claim, kClaim);
+    const auto number = [&](const char* name) {
+      const auto member = claim->find(name);
+      return member != claim->end() && member->is_number_integer() ? member->get<int64_t>() : 0;
+    };
+    entry.lost = static_cast<uint32_t>(number(kLost));
+    entry.since_s = number(kSince);
+    entry.is_held = claim->value(kHeld, json()) == true;
   }
   return entry;
 }
@@ -77,16 +91,36 @@ Result<std::vector<std::string>> JobBook::receipts(size_t most) const {
   return texts;
 }
 
-Result<uint64_t> JobBook::claim(const std::string& id, const std::string& digest,
-                                const Entry& last) const {
-  const std::string claim = nlohmann::json{{kClaim, digest}}.dump();
-  uint64_t revision = 0;
-  const natsStatus s =
-      last.revision == 0
-          ? kvStore_CreateString(&revision, store_.get(), id.c_str(), claim.c_str())
-          : kvStore_UpdateString(&revision, store_.get(), id.c_str(), claim.c_str(), last.revision);
+/// Replaces the revision of a claim by this claim.
+natsStatus JobBook::put(const std::string& id, Entry& claim) const {
+  const std::string text = json{
+      {kClaim, claim.job},
+      {kLost, claim.lost},
+      {kSince, claim.since_s},
+      {kHeld, claim.is_held}}.dump();
+  return claim.revision == 0
+             ? kvStore_CreateString(&claim.revision, store_.get(), id.c_str(), text.c_str())
+             : kvStore_UpdateString(&claim.revision, store_.get(), id.c_str(), text.c_str(),
+                                    claim.revision);
+}
+
+Result<JobBook::Entry> JobBook::claim(const std::string& id, const std::string& digest,
+                                      const Entry& last) const {
+  Entry claim;
+  claim.job = digest;
+  claim.revision = last.revision;
+  claim.lost = last.lost + (last.is_held ? 1 : 0);
+  claim.since_s = last.since_s != 0 ? last.since_s : SystemClock().wall_ns() / kNsOfSecond;
+  claim.is_held = true;
+  const natsStatus s = put(id, claim);
   if (s != NATS_OK) return fail(jetstream_error("the job '" + id + "' cannot be claimed", s));
-  return revision;
+  return claim;
+}
+
+void JobBook::release(const std::string& id, const Entry& claim) const {
+  Entry released = claim;
+  released.is_held = false;
+  put(id, released);
 }
 
 Result<bool> JobBook::settle(const JobReceipt& receipt, uint64_t claim) const {

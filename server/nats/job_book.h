@@ -12,6 +12,8 @@
 
 namespace galley {
 
+inline constexpr int64_t kNsOfSecond = 1'000'000'000;
+
 /// The claims and receipts of jobs in a key-value bucket. A job has one key: its claim while it is
 /// performed, then its receipt.
 ///
@@ -32,6 +34,9 @@ class JobBook {
     std::string job;      ///< Job::digest; empty: not known
     JobReceipt::Outcome outcome = JobReceipt::Outcome::kCommitted;  ///< of the receipt
     uint64_t revision = 0;                                          ///< 0: the book has no such job
+    uint32_t lost = 0;     ///< of a claim: how many workers of the job died or fell silent
+    int64_t since_s = 0;   ///< of a claim: when the first worker began, since 1970
+    bool is_held = false;  ///< of a claim: no worker has released it
 
     /// Whether the job ended, and its branch has the change.
     [[nodiscard]] bool is_success() const {
@@ -50,9 +55,11 @@ class JobBook {
   [[nodiscard]] Result<Entry> find(const std::string& id) const;
   /// Some receipts, at most `most`.
   [[nodiscard]] Result<std::vector<std::string>> receipts(size_t most) const;
-  /// Replaces this entry by a claim, and returns the claim's revision. Fails if another worker was
-  /// faster.
-  Result<uint64_t> claim(const std::string& id, const std::string& digest, const Entry& last) const;
+  /// Replaces this entry by a held claim. The claim of a worker that did not release it counts as
+  /// lost. Fails if another worker was faster.
+  Result<Entry> claim(const std::string& id, const std::string& digest, const Entry& last) const;
+  /// Notes that the job waits for another delivery. If that fails, the claim counts as lost.
+  void release(const std::string& id, const Entry& claim) const;
   /// Stores a receipt. Returns false if another worker has claimed the job since.
   Result<bool> settle(const JobReceipt& receipt, uint64_t claim) const;
 
@@ -61,6 +68,7 @@ class JobBook {
     void operator()(kvStore* store) const { kvStore_Destroy(store); }
   };
   explicit JobBook(kvStore* store) : store_(store) {}
+  natsStatus put(const std::string& id, Entry& claim) const;
   std::unique_ptr<kvStore, StoreDeleter> store_;
 };
 

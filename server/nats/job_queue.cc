@@ -7,21 +7,24 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/printable.h"
 #include "server/nats/job_book.h"
 #include "server/nats/nats_connection.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int64_t kNsOfSecond = 1'000'000'000;
 constexpr int64_t kSameJobNs = 3'600 * kNsOfSecond;  ///< a job sent again is recognised
 constexpr int64_t kAckWaitNs = 30 * kNsOfSecond;  ///< then the job of a silent worker is given on
 constexpr milliseconds kBeatEvery{10'000};        ///< "in progress", well within kAckWaitNs
@@ -30,7 +33,11 @@ constexpr int64_t kFetchMs = 20;                  ///< of a queue with other que
 constexpr int64_t kLastFetchMs = 500;
 constexpr int64_t kMostDelayMs = 600'000;
 constexpr int kMessageBytes = static_cast<int>(Job::kMostBytes) + 4'096;  // and headers
+constexpr uint64_t kMostDoubled = 10;  ///< of a delay: 2^10 seconds are more than kMostDelayMs
 constexpr const char* kStream = "GALLEY_JOBS";
+constexpr const char* kDeadStream = "GALLEY_DEAD";
+constexpr int64_t kMostDead = 100'000;
+constexpr int64_t kMostDeadBytes = int64_t{1} << 30U;
 constexpr std::array kQueues = {Job::Priority::kHigh, Job::Priority::kNormal, Job::Priority::kLow};
 
 std::string subject_of(Job::Priority priority) {
@@ -55,6 +62,28 @@ natsStatus add_stream(jsCtx* context) {
   return code == JSStreamNameExistErr ? NATS_OK : status;
 }
 
+/// The letters of dead jobs. The oldest make room for new ones.
+natsStatus add_dead_stream(jsCtx* context) {
+  const char* subjects[] = {"galley.dead.*"};
+  jsStreamConfig stream;
+  jsStreamConfig_Init(&stream);
+  stream.Name = kDeadStream;
+  stream.Subjects = subjects;
+  stream.SubjectsLen = 1;
+  stream.MaxMsgs = kMostDead;
+  stream.MaxBytes = kMostDeadBytes;
+  stream.MaxAge = std::chrono::nanoseconds(JobReceipt::kKept).count();
+  stream.Duplicates = kSameJobNs;
+  jsErrCode code{};
+  const natsStatus status = js_AddStream(nullptr, context, &stream, nullptr, &code);
+  return code == JSStreamNameExistErr ? NATS_OK : status;
+}
+
+/// The id of the message by which a dead job is submitted again.
+std::string again_id(const std::string& id, uint64_t dead_revision) {
+  return id + "." + std::to_string(dead_revision);
+}
+
 /// A message of the work queue.
 class Delivery {
  public:
@@ -77,6 +106,11 @@ class Delivery {
     const About about = {data->NumDelivered, data->Timestamp / kNsOfSecond};
     jsMsgMetaData_Destroy(data);
     return about;
+  }
+  /// The id that the sender gave; empty: none.
+  [[nodiscard]] std::string id() const {
+    const char* id = nullptr;
+    return natsMsgHeader_Get(message_, "Nats-Msg-Id", &id) == NATS_OK ? id : "";
   }
   natsStatus acknowledge() { return natsMsg_AckSync(message_, nullptr, nullptr); }
   void keep() { natsMsg_InProgress(message_, nullptr); }
@@ -150,9 +184,18 @@ struct JobQueue::State {
   Result<void> connect(const std::string& address);
   Result<void> open_queues();
   Result<std::unique_ptr<Delivery>> next(size_t queue);
+  /// What the tries of a delivery have in common.
+  struct Attempt {
+    JobWorker& worker;
+    std::stop_token stop;
+    const std::function<void(const std::string&)>& log;
+  };
+  std::optional<JobReceipt> attempt(const Job& job, const JobBook::Entry& claim, JobReceipt dead,
+                                    Attempt how) const;
   Result<void> handle(Delivery& delivery, JobWorker& worker, const std::function<bool()>& must_end,
-                      const std::function<void(const std::string&)>& log);
+                      const std::function<void(const std::string&)>& log) const;
   Result<void> settle(Delivery& delivery, const JobReceipt& receipt, uint64_t claim) const;
+  Result<void> finish(Delivery& delivery, const std::string& id, const JobBook::Entry& ended) const;
 };
 
 JobQueue::JobQueue(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -182,14 +225,17 @@ Result<std::unique_ptr<JobQueue>> JobQueue::open(const std::string& address,
 
 // --- for those who send jobs ----------------------------------------------------------------
 
-Result<Job> JobQueue::submit(std::string_view text) {
-  GALLEY_ASSIGN(Job job, parse_job(text));
+Result<JobQueue::Submitted> JobQueue::submit(std::string_view text) {
+  GALLEY_ASSIGN(const Job job, parse_job(text));
   GALLEY_ASSIGN(const JobBook::Entry known, find(job.id));
   GALLEY_TRY(JobBook::check_same(job.id, job.digest, known.job));
-  if (!known.receipt.empty()) return job;
+  const bool is_dead = !known.receipt.empty() && known.outcome == JobReceipt::Outcome::kDead;
+  const Submitted submitted = {job.id, job.digest, is_dead ? known.revision : 0};
+  if (!known.receipt.empty() && !is_dead) return submitted;
+  const std::string message_id = is_dead ? again_id(job.id, known.revision) : job.id;
   jsPubOptions options;
   jsPubOptions_Init(&options);
-  options.MsgId = job.id.c_str();
+  options.MsgId = message_id.c_str();
   jsErrCode code{};
   jsPubAck* answer = nullptr;
   const natsStatus s = js_Publish(&answer, state_->context, subject_of(job.priority).c_str(),
@@ -199,7 +245,7 @@ Result<Job> JobQueue::submit(std::string_view text) {
     const uint64_t sequence = answer->Sequence;
     jsPubAck_Destroy(answer);
     if (is_duplicate) GALLEY_TRY(check_duplicate(job, sequence));
-    return job;
+    return submitted;
   }
   if (code == JSStreamStoreFailedErr) {
     return fail(
@@ -238,6 +284,9 @@ Result<uint64_t> JobQueue::waiting() {
 // --- for workers ----------------------------------------------------------------------------
 
 Result<void> JobQueue::State::open_queues() {
+  if (const natsStatus s = add_dead_stream(context); s != NATS_OK) {
+    return fail(jetstream_error("the stream of dead jobs cannot be opened", s));
+  }
   for (size_t i = 0; i < kQueues.size(); ++i) {
     const std::string name = "workers-" + std::string(word_of(kQueues[i]));
     jsSubOptions options;
@@ -269,21 +318,53 @@ Result<std::unique_ptr<Delivery>> JobQueue::State::next(size_t queue) {
   return delivery;  // also while the library connects again
 }
 
-/// Tells the server that the job ended.
-Result<void> acknowledge(Delivery& delivery) {
+/// A dead job and its receipt, for people. A text that is not JSON becomes a string.
+std::string letter_of(const std::string& job, const std::string& receipt) {
+  JsonLimits limits;
+  limits.max_bytes = Job::kMostBytes;
+  const auto document = parse_json(job, limits);
+  nlohmann::json letter = {{"job", document ? *document : nlohmann::json(job)},
+                           {"receipt", nlohmann::json::parse(receipt, nullptr, false)}};
+  return json_text(letter);
+}
+
+/// Publishes the letter of a dead job, and then acknowledges the job.
+Result<void> JobQueue::State::finish(Delivery& delivery, const std::string& id,
+                                     const JobBook::Entry& ended) const {
+  if (!ended.receipt.empty() && ended.outcome == JobReceipt::Outcome::kDead) {
+    std::string letter = letter_of(delivery.text(), ended.receipt);
+    const std::string subject = "galley.dead." + id;
+    const std::string message_id = again_id(id, ended.revision);
+    jsPubOptions options;
+    jsPubOptions_Init(&options);
+    options.MsgId = message_id.c_str();
+    const auto publish = [&] {
+      return js_Publish(nullptr, context, subject.c_str(), letter.data(),
+                        static_cast<int>(letter.size()), &options, nullptr);
+    };
+    natsStatus s = publish();
+    if (s == NATS_MAX_PAYLOAD) {  // the job alone almost filled a message
+      letter = letter_of("null", ended.receipt);
+      s = publish();
+    }
+    if (s != NATS_OK) return fail(jetstream_error("the dead job cannot be published", s));
+  }
   const natsStatus s = delivery.acknowledge();
   if (s != NATS_OK) return fail(jetstream_error("the job cannot be acknowledged", s));
   return {};
 }
 
-/// Stores the receipt, and then acknowledges the job. If another worker has the job since, its
-/// receipt counts, and this one is dropped.
+/// Stores the receipt, and ends the job. If another worker has the job since, its receipt counts,
+/// and this one is dropped.
 Result<void> JobQueue::State::settle(Delivery& delivery, const JobReceipt& receipt,
                                      uint64_t claim) const {
   GALLEY_ASSIGN(const bool is_stored, book->settle(receipt, claim));
-  if (is_stored) return acknowledge(delivery);
-  return fail(ErrorKind::kConflict, "job.claimed",
-              "another worker has the job '" + receipt.id + "' since; its receipt counts");
+  if (!is_stored) {
+    return fail(ErrorKind::kConflict, "job.claimed",
+                "another worker has the job '" + receipt.id + "' since; its receipt counts");
+  }
+  GALLEY_ASSIGN(const JobBook::Entry ended, book->find(receipt.id));
+  return finish(delivery, receipt.id, ended);
 }
 
 /// The receipt of a job that failed too often. Its last delivery may have moved the branch without
@@ -297,9 +378,38 @@ JobReceipt last_receipt(JobReceipt dead, const Job& job, JobWorker& worker,
   return done;
 }
 
+/// Makes one try. Returns no receipt if another delivery is to make the next one. `dead` is the
+/// receipt if there will be none.
+std::optional<JobReceipt> JobQueue::State::attempt(const Job& job, const JobBook::Entry& claim,
+                                                   JobReceipt dead, Attempt how) const {
+  if (claim.lost >= kMostLost) {
+    dead.reason = "job.deliveries";
+    dead.message =
+        "its workers died or lost the connection " + std::to_string(kMostLost) + " times";
+    // If the search kills workers, too, it is left out.
+    return claim.lost == kMostLost ? last_receipt(dead, job, how.worker, how.stop) : dead;
+  }
+  const std::string subject = "galley.progress." + job.id;
+  auto done = how.worker.perform(job, how.stop, [&](const std::string& line) {
+    natsConnection_PublishString(connection, subject.c_str(), line.c_str());
+  });
+  if (done) {
+    done->attempts = dead.attempts;
+    return *std::move(done);
+  }
+  how.log("job " + job.id + ": " + done.error().message);
+  const int64_t age_s = SystemClock().wall_ns() / kNsOfSecond - claim.since_s;
+  if (how.stop.stop_requested() || age_s < std::chrono::seconds(kTried).count()) {
+    return std::nullopt;
+  }
+  dead.reason = done.error().reason;
+  dead.message = done.error().message;
+  return last_receipt(dead, job, how.worker, how.stop);
+}
+
 Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
                                      const std::function<bool()>& must_end,
-                                     const std::function<void(const std::string&)>& log) {
+                                     const std::function<void(const std::string&)>& log) const {
   const std::string text = delivery.text();
   const auto [times, sent_s] = delivery.about();
   JobReceipt dead;
@@ -311,41 +421,24 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
   GALLEY_ASSIGN(const JobBook::Entry last, book->find(dead.id));
   const bool is_other = !last.job.empty() && last.job != dead.job;
   if (is_other) log("dropped: another job has the id " + dead.id);
-  // With a receipt, only the acknowledgement of an earlier delivery was lost.
-  if (is_other || !last.receipt.empty()) return acknowledge(delivery);
-  GALLEY_ASSIGN(const uint64_t claim, book->claim(dead.id, dead.job, last));
+  if (is_other) return finish(delivery, dead.id, {});
+  // With a receipt, only the end of an earlier delivery was lost.
+  const bool is_again = delivery.id() == again_id(dead.id, last.revision);
+  if (!last.receipt.empty() && !is_again) return finish(delivery, dead.id, last);
+  GALLEY_ASSIGN(const JobBook::Entry claim, book->claim(dead.id, dead.job, last));
   if (!job) {
     dead.reason = job.error().reason;
     dead.message = job.error().message;
-    return settle(delivery, dead, claim);
+    return settle(delivery, dead, claim.revision);
   }
   job->sent_s = sent_s;
   const Attendance attendance(delivery, must_end, milliseconds(config.drain_ms));
-  if (times > kMostDeliveries) {
-    dead.reason = "job.deliveries";
-    dead.message =
-        "its workers died or lost the connection " + std::to_string(kMostDeliveries) + " times";
-    // If the search kills workers, too, it is left out.
-    const bool is_searched = times == kMostDeliveries + 1;
-    return settle(delivery,
-                  is_searched ? last_receipt(dead, *job, worker, attendance.token()) : dead, claim);
-  }
-  const std::string subject = "galley.progress." + job->id;
-  auto done = worker.perform(*job, attendance.token(), [&](const std::string& line) {
-    natsConnection_PublishString(connection, subject.c_str(), line.c_str());
-  });
-  if (done) {
-    done->attempts = static_cast<uint32_t>(times);
-    return settle(delivery, *done, claim);
-  }
-  log("job " + job->id + ": " + done.error().message);
-  if (times == kMostDeliveries) {
-    dead.reason = done.error().reason;
-    dead.message = done.error().message;
-    return settle(delivery, last_receipt(dead, *job, worker, attendance.token()), claim);
-  }
+  const auto done = attempt(*job, claim, dead, {worker, attendance.token(), log});
+  if (done) return settle(delivery, *done, claim.revision);
+  book->release(job->id, claim);
   const bool was_stopped = attendance.token().stop_requested();
-  delivery.give_back(was_stopped ? 0 : std::min<int64_t>(kMostDelayMs, int64_t{1'000} << times));
+  const int64_t delay_ms = int64_t{1'000} << std::min(times, kMostDoubled);
+  delivery.give_back(was_stopped ? 0 : std::min(kMostDelayMs, delay_ms));
   return {};
 }
 

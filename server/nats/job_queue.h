@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,16 +21,19 @@ namespace galley {
 ///     submit -> galley.jobs.PRIORITY -> worker -> receipt in the JobBook -> acknowledged
 ///                      ^---- again after a crash or a transient error ----'
 ///
+/// A dead job is also published at galley.dead.ID.
+///
 /// Invariant: a job is acknowledged only after its receipt is stored. A receipt is replaced only by
-///            `committed`: then a worker that was silent for too long has moved the branch after
-///            another one gave up.
+///            `committed`, when a silent worker has moved the branch after another one gave up, and
+///            by a new claim, when a dead job was submitted again.
 /// Ownership: owns the connection.
 /// Threads:   confined to one thread.
 /// Errors:    kUsage `nats.address`; kIo `nats.connection`, `nats.jetstream`.
 class JobQueue {
  public:
-  static constexpr uint64_t kMostDeliveries = 10;     ///< then the job is dead
-  static constexpr size_t kMostShown = 1'000;         ///< receipts of one list
+  static constexpr uint32_t kMostLost = 10;        ///< workers that a job may lose; then it is dead
+  static constexpr std::chrono::hours kTried{24};  ///< then a job that fails is dead
+  static constexpr size_t kMostShown = 1'000;      ///< receipts of one list
   static constexpr int64_t kMostWaiting = 1'000'000;  ///< jobs; a further one is refused
 
   [[nodiscard]] static Result<std::unique_ptr<JobQueue>> open(const std::string& address,
@@ -37,9 +42,14 @@ class JobQueue {
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;
 
-  /// Checks and adds a job, and returns it. A job that was submitted before changes nothing.
+  struct Submitted {
+    std::string id;
+    std::string digest;
+    uint64_t dead = 0;  ///< the revision of the receipt that the job had before; 0: none
+  };
+  /// Checks and adds a job. One that was submitted before changes nothing, unless it is dead.
   /// Errors: those of parse_job; kInvalid `job.other_job`; kQuota `limit.jobs`.
-  [[nodiscard]] Result<Job> submit(std::string_view text);
+  [[nodiscard]] Result<Submitted> submit(std::string_view text);
   /// What the book has of a job.
   [[nodiscard]] Result<JobBook::Entry> find(const std::string& id);
   /// Some receipts, at most kMostShown.

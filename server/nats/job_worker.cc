@@ -41,14 +41,6 @@ JobReceipt receipt(const Job& job, JobReceipt::Outcome outcome, std::string reas
   return made;
 }
 
-JobReceipt committed(const Job& job, std::string commit) {
-  JobReceipt made;
-  made.id = job.id;
-  made.job = job.digest;
-  made.commit = std::move(commit);
-  return made;
-}
-
 JobReceipt refused(const Job& job, const Error& why) {
   return receipt(job, JobReceipt::Outcome::kRefused, why.reason, why.message);
 }
@@ -66,11 +58,15 @@ struct CommitFacts {
   std::vector<std::string> parents;
   int64_t committed_s = 0;
   bool has_line = false;  ///< its message has the line that is searched
+  std::string tree;
+  std::string verdict;  ///< of its trailer
 };
 
 /// Reads an object of git-commit-tree(1). A date that is not a number is old. As for
 /// git-interpret-trailers(1), only lines of the last paragraph count, and never the subject.
 CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
+  constexpr std::string_view kTree = "tree ";
+  constexpr std::string_view kVerdict = "Galley-Verdict: ";
   constexpr std::string_view kParent = "parent ";
   constexpr std::string_view kCommitter = "committer ";
   CommitFacts facts;
@@ -83,8 +79,11 @@ CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
     if (is_message && !line.empty()) {
       if (is_after_blank) facts.has_line = false;
       facts.has_line |= is_below_subject && line == line_searched;
+      if (line.starts_with(kVerdict)) facts.verdict = line.substr(kVerdict.size());
     } else if (line.starts_with(kParent)) {
       facts.parents.emplace_back(line.substr(kParent.size()));
+    } else if (line.starts_with(kTree)) {
+      facts.tree = line.substr(kTree.size());
     } else if (line.starts_with(kCommitter)) {
       const std::string_view date = line.substr(line.rfind('>') + 1);  // " SECONDS ZONE"
       const std::string_view seconds = trim(date).substr(0, trim(date).find(' '));
@@ -95,6 +94,36 @@ CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
     is_after_blank = line.empty();
   }
   return facts;
+}
+
+/// The receipt of a commit that the repository of `git` has.
+Result<JobReceipt> committed(const Job& job, const GitObjects& objects, const std::string& commit) {
+  GALLEY_ASSIGN(const std::string text, objects.content(commit, "commit", kMostCommitBytes));
+  CommitFacts facts = facts_of(text, {});
+  JobReceipt made;
+  made.id = job.id;
+  made.job = job.digest;
+  made.commit = commit;
+  made.tree = std::move(facts.tree);
+  made.verdict = std::move(facts.verdict);
+  return made;
+}
+
+/// The receipt of a refusal. A line about each finding goes to `on_progress`.
+JobReceipt refused(const Job& job, const Refused& no,
+                   const std::function<void(const std::string&)>& on_progress) {
+  JobReceipt made =
+      receipt(job, JobReceipt::Outcome::kRefused, no.refusal().reason, no.refusal().message);
+  made.findings = no.preview.verdict.findings;
+  const size_t shown = std::min(made.findings.size(), JobReceipt::kMostFindings);
+  for (size_t i = 0; i < shown; ++i) {
+    const Finding& finding = made.findings[i];
+    std::string place = finding.path;
+    if (finding.line != 0) place += ":" + std::to_string(finding.line);
+    if (!place.empty()) place += ": ";
+    on_progress("found " + printable_line(place + finding.message));
+  }
+  return made;
 }
 
 /// Stages the job's edits or calls, all or none.
@@ -211,8 +240,10 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
     return fail(ErrorKind::kNotFound, "git.no_such_branch",
                 "the repository has no branch '" + printable_line(job.ref) + "'");
   }
-  return fail(ErrorKind::kIo, "job.fetch",
-              "the branch cannot be fetched: " + GitProgram::error(said.complaint).message);
+  Error why = GitProgram::remote_error(said.complaint);
+  why.message = "the branch cannot be fetched: " + why.message;
+  if (why.reason == "git.not_allowed") return fail(std::move(why));
+  return fail(ErrorKind::kIo, "job.fetch", why.message);
 }
 
 /// The commit of an earlier delivery of the job; empty if there is none.
@@ -272,7 +303,7 @@ Result<std::optional<JobReceipt>> JobWorker::try_once(
   auto earlier = earlier_commit(*place, job, stop);
   if (!earlier && is_transient(earlier.error())) return fail(earlier.error());
   if (!earlier) return refused(job, earlier.error());
-  if (!earlier->empty()) return committed(job, *std::move(earlier));
+  if (!earlier->empty()) return committed(job, GitObjects(place->git), *earlier);
   return stage_and_push(*place, job, stop, on_progress);
 }
 
@@ -321,7 +352,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
                    "the branch has this change already");
   }
   if (const auto* no = std::get_if<Refused>(&*outcome)) {
-    return receipt(job, JobReceipt::Outcome::kRefused, no->refusal().reason, no->refusal().message);
+    return refused(job, *no, on_progress);
   }
   if (const auto* moved = std::get_if<Conflict>(&*outcome)) {
     return receipt(job, JobReceipt::Outcome::kConflict, moved->reason,
@@ -330,7 +361,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   on_progress("pushing");
   const auto pushed = (*workspace)->push(job.repository);
   const std::string& commit = std::get<Receipt>(*outcome).git_commit;
-  if (pushed && pushed->to == commit) return committed(job, commit);
+  if (pushed && pushed->to == commit) return committed(job, objects, commit);
   if (!pushed && pushed.error().kind == ErrorKind::kRefused) return refused(job, pushed.error());
   // Whether it moved the branch there, the next look at the branch tells.
   if (pushed || pushed.error().kind == ErrorKind::kConflict ||
@@ -344,9 +375,9 @@ Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job,
                                                     const std::stop_token& stop) const {
   if (!may_use(job.repository)) return std::optional<JobReceipt>();
   GALLEY_ASSIGN(const Place place, fetched(job));
-  GALLEY_ASSIGN(std::string commit, earlier_commit(place, job, stop));
+  GALLEY_ASSIGN(const std::string commit, earlier_commit(place, job, stop));
   if (commit.empty()) return std::optional<JobReceipt>();
-  return committed(job, std::move(commit));
+  return committed(job, GitObjects(place.git), commit);
 }
 
 Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& stop,

@@ -116,20 +116,20 @@ Result<int> work(const Values& values) {
 
 /// Waits for the receipt of a job, prints it, and returns the exit status. An empty digest stands
 /// for any job of this id.
-Result<int> await_receipt(const Values& values, galley::JobQueue& queue, const std::string& id,
-                          const std::string& digest, uint32_t seconds) {
+Result<int> await_receipt(const Values& values, galley::JobQueue& queue,
+                          const galley::JobQueue::Submitted& job, uint32_t seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (true) {
-    GALLEY_ASSIGN(const galley::JobBook::Entry known, queue.find(id));
-    GALLEY_TRY(galley::JobBook::check_same(id, digest, known.job));
-    if (!known.receipt.empty()) {
+    GALLEY_ASSIGN(const galley::JobBook::Entry known, queue.find(job.id));
+    GALLEY_TRY(galley::JobBook::check_same(job.id, job.digest, known.job));
+    if (!known.receipt.empty() && known.revision != job.dead) {
       std::puts(known.receipt.c_str());
       return known.is_success() ? 0 : kNotDone;
     }
     if (must_end || std::chrono::steady_clock::now() >= end) {
       return galley::fail(ErrorKind::kTimeout, "job.not_ended",
-                          "the job '" + id + "' has not ended; look again: galley jobs " + id +
-                              " --nats " + galley::shown_address(values.at("--address")));
+                          "the job '" + job.id + "' has not ended; look again: galley jobs " +
+                              job.id + " --nats " + galley::shown_address(values.at("--address")));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kLookEveryMs));
   }
@@ -144,8 +144,8 @@ Result<int> submit(const Values& values) {
   GALLEY_ASSIGN(const std::string text,
                 galley::read_host_file(values.at("--job"), galley::Job::kMostBytes));
   GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
-  GALLEY_ASSIGN(const galley::Job job, queue->submit(text));
-  if (*seconds > 0) return await_receipt(values, *queue, job.id, job.digest, *seconds);
+  GALLEY_ASSIGN(const galley::JobQueue::Submitted job, queue->submit(text));
+  if (*seconds > 0) return await_receipt(values, *queue, job, *seconds);
   std::puts(job.id.c_str());
   return 0;
 }
@@ -157,7 +157,7 @@ Result<int> list_jobs(const Values& values) {
     if (!galley::is_job_id(id)) {
       return galley::fail(ErrorKind::kUsage, "nats.arguments", "--id takes the id of a job");
     }
-    return await_receipt(values, *queue, id, {}, 0);
+    return await_receipt(values, *queue, {id, {}}, 0);
   }
   GALLEY_ASSIGN(const auto receipts, queue->receipts());
   for (const std::string& receipt : receipts) std::puts(receipt.c_str());

@@ -1,8 +1,10 @@
 """Jobs: `galley submit`, `galley worker` and `galley jobs` over a real nats-server and real repositories."""
 
+import base64
 import collections
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -12,6 +14,7 @@ import time
 import unittest
 
 import support
+from git_http import GitHttpServer
 from nats_client import LinesOf, NatsClient, NatsServer
 
 PATCH = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-{1}\n+{2}\n"
@@ -42,12 +45,12 @@ class JobCase(support.SystemCase):
         self.git("clone", "-q", "--bare", source, bare)
         return bare
 
-    def start_worker(self, more="", cache=None, path=""):
-        """`path` comes before the usual folders of programs."""
+    def start_worker(self, more="", cache=None, path="", address=""):
+        """`path` comes before the usual folders of programs. `address` has the repositories."""
         self.workers += 1
         file = self.scratch / f"worker-{self.workers}.toml"
         cache = cache or self.scratch / f"cache-{self.workers}"
-        file.write_text(f'cache = "{cache}"\nrepositories = ["{self.repositories}/"]\n{more}')
+        file.write_text(f'cache = "{cache}"\nrepositories = ["{address or self.repositories}/"]\n{more}')
         environment = {**os.environ, **self.environment, "HOME": str(self.scratch), "GIT_CONFIG_NOSYSTEM": "1",
                        "PATH": f"{path}:{os.environ['PATH']}", "GIT_AUTHOR_NAME": "w", "GIT_AUTHOR_EMAIL": "w@x", "GIT_COMMITTER_NAME": "w",
                        "GIT_COMMITTER_EMAIL": "w@x"}
@@ -119,6 +122,22 @@ class JobCase(support.SystemCase):
         for stream in streams:
             self.assertTrue(client.request(f"$JS.API.STREAM.DELETE.{stream}", b"")["success"])
 
+    def put_claim(self, **members):
+        """Puts a claim of the job j1 into the bucket, as workers leave it."""
+        self.tool("jobs")  # makes the bucket
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        client.publish("$KV.galley-receipts.j1", json.dumps({"lost": 0, "since": int(time.time()), "held": False, **members}).encode())
+        client.flush()
+
+    def letters(self):
+        """Returns the letters of dead jobs, oldest first."""
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        state = client.request("$JS.API.STREAM.INFO.GALLEY_DEAD", b"")["state"]
+        return [json.loads(base64.b64decode(client.request("$JS.API.STREAM.MSG.GET.GALLEY_DEAD", {"seq": number})["message"]["data"]))
+                for number in range(1, state["messages"] + 1)]
+
     def history(self, repository):
         """Returns the job of each commit of main after the first, oldest first."""
         told = self.git("log", "--reverse", "--format=%(trailers:key=Galley-Session,valueonly,separator=)", "main",
@@ -136,6 +155,8 @@ class Jobs(JobCase):
         receipt = self.submit(self.job(repository))
         self.assertEqual((receipt["outcome"], receipt["attempts"]), ("committed", 1), receipt)
         self.assertEqual(self.git("rev-parse", "main", folder=repository).strip(), receipt["commit"])
+        trailer = "%(trailers:key=Galley-Verdict,valueonly,separator=)"
+        self.assertEqual(self.git("log", "-1", f"--format=%T {trailer}", folder=repository).split(), [receipt["tree"], receipt["verdict"]])
         self.assertEqual(self.git("show", "main:a.txt", folder=repository), "ONE\n")
         self.assertEqual(self.git("log", "-1", "--format=%s;%(trailers:key=Galley-Agent,valueonly,separator=)", folder=repository),
                          "job j1;worker\n")
@@ -321,6 +342,22 @@ class Jobs(JobCase):
         dead = json.loads(dead)
         self.assertEqual((dead["outcome"], dead["reason"]), ("dead", "json.syntax"), dead)
         self.assertTrue(dead["id"].startswith("unreadable-"))
+        self.assertEqual(self.letters(), [{"job": "\ufffd{", "receipt": dead}])
+
+    def test_a_receipt_has_the_findings_of_the_gate(self):
+        repository = self.make_repository(files=[("a.json", "{}\n")])
+        rules = self.scratch / "rules.toml"
+        rules.write_text('[[validator]]\nname = "json"\nbuiltin = "json"\n')
+        self.start_worker(f'galley_toml = "{rules}"\n')
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.j1")
+        receipt = self.submit(self.job(repository, edits=PATCH.format("a.json", "{}", "{")))
+        finding = receipt["findings"][0]
+        self.assertEqual((finding["rule"], finding["severity"], finding["path"]), ("json.syntax", "error", "a.json"), receipt)
+        while not (line := client.next(progress)[2]).startswith(b"found "):
+            pass
+        self.assertTrue(line.startswith(b"found a.json:"), line)
 
     def test_a_push_that_the_repository_refuses_is_a_refusal(self):
         repository = self.make_repository()
@@ -334,6 +371,47 @@ class Jobs(JobCase):
         hook.unlink()
         self.assertEqual(self.submit(self.job(repository, "j2"))["outcome"], "committed")
         self.assertEqual(self.history(repository), ["job-j2"])
+
+    def test_repositories_over_http(self):
+        repository = self.make_repository()
+        server, closed = GitHttpServer(self.repositories), GitHttpServer(self.repositories, needs_password=True)
+        self.addCleanup(server.stop)
+        self.addCleanup(closed.stop)
+        worker = self.start_worker(address=server.address.rstrip("/"))
+        self.git("config", "http.receivepack", "false", folder=repository)
+        not_allowed = ("refused", "git.not_allowed", 1)
+        receipt = self.submit(self.job(server.address + "one.git", "push"))
+        self.assertEqual((receipt["outcome"], receipt["reason"], receipt["attempts"]), not_allowed, receipt)
+        self.git("config", "http.receivepack", "true", folder=repository)
+        self.assertEqual(self.submit(self.job(server.address + "one.git"))["outcome"], "committed")
+        self.assertEqual(self.history(repository), ["job-j1"])
+        self.end(worker)
+        self.start_worker(address=closed.address.rstrip("/"))
+        receipt = self.submit(self.job(closed.address + "one.git", "fetch"))
+        self.assertEqual((receipt["outcome"], receipt["reason"], receipt["attempts"]), not_allowed, receipt)
+
+    def test_a_worker_needs_only_the_documented_subjects(self):
+        permissions = (pathlib.Path(__file__).parents[2] / "docs" / "scale.md").read_text().split("```conf\n")[1].split("```")[0]
+        users = f"{{ user: all, password: x }}, {{ user: worker, password: x, {permissions} }}"
+        self.server.stop()
+        self.server = NatsServer(self.scratch / "closed", f"authorization {{ users: [ {users} ] }}")
+        bare = self.server.address
+        self.server.address = bare.replace("//", "//all:x@")
+        self.tool("jobs")
+        client = NatsClient(self.server.port, user="all", password="x")
+        self.addCleanup(client.close)
+        client.publish("galley.jobs.high", b"{")
+        progress, letters = client.subscribe("galley.progress.>"), client.subscribe("galley.dead.>")
+        self.server.address = bare.replace("//", "//worker:x@")
+        self.start_worker()
+        self.server.address = bare.replace("//", "//all:x@")
+        self.assertEqual(self.submit(self.job(self.make_repository()))["outcome"], "committed")
+        self.assertEqual(client.next(progress)[2], b"staging")
+        self.assertIn(b"json.syntax", client.next(letters)[2])
+        until = time.monotonic() + 60
+        while client.request("$JS.API.STREAM.INFO.GALLEY_JOBS", b"")["state"]["messages"] and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertIn(b" 0 jobs have not ended", self.galley("jobs", "--nats", self.server.address).stderr)
 
     def test_urgent_jobs_come_first(self):
         repository = self.make_repository()
@@ -437,6 +515,87 @@ class Crashes(JobCase):
         while (receipt := self.receipt("j1"))["outcome"] == "refused" and time.monotonic() < until:
             time.sleep(0.1)
         self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
+
+    def test_a_job_is_dead_after_ten_lost_workers_and_can_be_submitted_again(self):
+        job = self.job(self.make_repository())
+        self.put_claim(lost=9, held=True)
+        self.start_worker()
+        dead = self.submit(job)
+        self.assertEqual((dead["outcome"], dead["reason"]), ("dead", "job.deliveries"), dead)
+        self.assertEqual(self.letters(), [{"job": job, "receipt": dead}])
+        self.assertEqual(self.submit(job)["outcome"], "committed")
+        self.assertEqual(self.history(self.repositories / "one.git"), ["job-j1"])
+
+    def test_a_job_that_was_pushed_is_not_dead(self):
+        job = self.job(self.make_repository())
+        first = self.start_worker()
+        receipt = self.submit(job)
+        self.end(first)
+        self.forget_jobs()
+        self.put_claim(lost=9, held=True)
+        self.start_worker()
+        self.assertEqual(self.submit(job), receipt)
+
+    def test_a_job_whose_git_server_is_away_is_tried_for_a_day(self):
+        job = self.job(self.repositories / "absent.git")
+        worker = self.start_worker()
+        self.put_claim(lost=9)
+        self.submit(job, wait=0)
+        worker.log.wait_for("job j1: the branch cannot be fetched")
+        self.assertEqual(self.tool("jobs"), "")
+        self.end(worker)
+        self.forget_jobs(["GALLEY_JOBS"])
+        self.put_claim(since=int(time.time()) - 24 * 3600)
+        self.start_worker()
+        dead = self.submit(job)
+        self.assertEqual((dead["outcome"], dead["reason"]), ("dead", "job.fetch"), dead)
+
+    def test_an_orderly_end_is_not_a_lost_worker(self):
+        job = self.job(self.make_repository())
+        self.put_claim(lost=9)
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.j1")
+        worker = self.start_worker(self.rules("slow", "sleep 300") + "drain_ms = 1\n")
+        self.submit(job, wait=0)
+        while client.next(progress)[2] != b"judging by slow":
+            pass
+        self.assertEqual(self.end(worker), 0)
+        self.start_worker()
+        self.assertEqual(self.submit(job)["outcome"], "committed")
+
+    def killed_at(self, cases):
+        """Returns the receipt of a job whose first worker killed itself in this case of its git."""
+        job = self.job(self.make_repository())
+        first = self.start_worker(path=self.git_program(cases))
+        self.submit(job, wait=0)
+        self.assertEqual(first.wait(60), -signal.SIGKILL)
+        self.forget_jobs(["GALLEY_JOBS"])  # another delivery need not wait for the end of the first one
+        self.start_worker(cache=first.cache)
+        return self.submit(job)
+
+    def test_a_worker_that_is_killed_before_the_push(self):
+        receipt = self.killed_at('*" push "*) kill -9 $PPID; exit 1;;')
+        self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
+
+    def test_a_worker_that_is_killed_after_the_push(self):
+        receipt = self.killed_at('*" push "*) $git "$@"; kill -9 $PPID; exit 1;;')
+        self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
+
+    def test_a_worker_that_is_killed_in_the_validator(self):
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.j1")
+        job = self.job(self.make_repository())
+        first = self.start_worker(self.rules("slow", "sleep 300"))
+        self.submit(job, wait=0)
+        while client.next(progress)[2] != b"judging by slow":
+            pass
+        self.end(first, signal.SIGKILL)
+        self.forget_jobs(["GALLEY_JOBS"])
+        self.start_worker(cache=first.cache)
+        self.assertEqual(self.submit(job)["outcome"], "committed")
+        self.assertEqual(self.history(self.repositories / "one.git"), ["job-j1"])
 
     def test_a_last_push_without_an_answer_is_looked_up(self):
         repository = self.make_repository()
