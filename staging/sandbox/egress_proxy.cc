@@ -63,7 +63,8 @@ std::optional<HostAndPort> take_apart(std::string_view text) {
     parts.host = to_lower(text.substr(1, end - 1));
     rest = text.substr(end + 1);
     in6_addr address{};
-    if (inet_pton(AF_INET6, parts.host.c_str(), &address) != 1) return {};
+    const bool is_plain = parts.host.find_first_not_of("0123456789abcdef:.") == parts.host.npos;
+    if (!is_plain || inet_pton(AF_INET6, parts.host.c_str(), &address) != 1) return {};
   } else {
     const size_t end = std::min(text.find(':'), text.size());
     parts.host = to_lower(text.substr(0, end));

@@ -156,6 +156,8 @@ TEST_F(Egress, WhatIsNoRequestOfAProxyIsRefused) {
     EXPECT_THAT(asked(request), StartsWith("HTTP/1.1 400 ")) << request;
   }
   EXPECT_THAT(asked(std::string(100'000, 'x')), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(asked(std::string("CONNECT [::1\0x]:80 HTTP/1.1\r\n\r\n", 31)),
+              StartsWith("HTTP/1.1 400 "));
 }
 
 TEST_F(Egress, TheEndOfTheProxyEndsItsConnections) {
