@@ -1,6 +1,7 @@
-// Reads any bytes as a request to `galley review` and to `galley mcp --http`. Reading ends. A
-// complete request is incomplete without its last byte, and is refused with one more byte. The
-// server of the protocol gives one answer to each, and no call without the token.
+// Reads any bytes with the reader of requests that `galley review` and `galley mcp --http` share.
+// Reading ends. A complete request is incomplete without its last byte, and is refused with one
+// more byte. The MCP server gives one answer to each, and makes no call without the token.
+// Random requests to the routes of the review are in tests/system/test_review_server.py.
 #include <algorithm>
 #include <memory>
 #include <string>

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -431,6 +432,38 @@ class Guarded(ServedCase):
                                    ("/end", "comments")):
                 self.assertEqual(self.post(target, **{member: wrong if wrong != [] else [[]]})[0], 400, (target, wrong))
         self.assertEqual(self.post("/commit")[0], 200)
+
+    def test_random_requests_to_each_route_are_answered(self):
+        """Of another proposal they change nothing. Each answer is one of the documented statuses."""
+        self.serve()
+        self.enter()
+        chance = random.Random(34)
+        leaves = [None, True, -1, 0, 1, 99, 1 << 63, 1e300, "", "x", "\0", "\ud800", "five\r\nsix", [], {}]
+
+        def value(depth):
+            kind = chance.randrange(4) if depth < 4 else 0
+            if kind == 1:
+                return [value(depth + 1) for _ in range(chance.randrange(4))]
+            if kind == 2:
+                return {name: value(depth + 1) for name in chance.sample(names, chance.randrange(4))}
+            return chance.choice(leaves)
+
+        names = ["proposal", "left_out", "piece", "text", "message", "comments", "on", "ok", ""]
+        routes = ["/keep", "/lines", "/edit", "/comments", "/commit", "", "/", "//keep", "/keep/../edit"]
+        before = self.galley("diff", expect=0).stdout
+        statuses = set()
+        for _ in range(400):
+            body = {name: value(0) for name in chance.sample(names, chance.randrange(len(names)))}
+            statuses.add(self.post(chance.choice(routes), **{"proposal": chance.choice(leaves), **body})[0])
+        self.assertEqual(statuses, {200, 400, 409})
+        self.assertEqual(self.galley("diff", expect=0).stdout, before)
+        for _ in range(200):
+            route = chance.choice(["/keep", "/lines", "/edit", "/comments"])
+            body = {name: value(0) for name in chance.sample(names[1:], chance.randrange(len(names) - 1))}
+            self.assertIn(self.post(route, **body)[0], (200, 400, 409))
+            self.load()
+        self.assertEqual(self.post("/end")[0], 200)
+        self.assertEqual(self.ended()[0], 0)
 
     def test_each_server_has_another_address_of_this_machine(self):
         self.serve()
