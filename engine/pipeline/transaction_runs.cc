@@ -181,15 +181,17 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRe
   if (earlier) {
     GALLEY_TRY(rebase_left_run(workspace, folder, state_->overlay.store(), position));
   }
+  note.history = position;
+  options.before_program = [&](const LiveRun& view) {
+    note.mount_fd = view.mount();
+    note.began_ns = earlier ? earlier->began_ns : view.began_ns();
+    return folder.write_note(note);
+  };
   auto live = state_->runner()->start(command, options, state_->overlay);
   if (!live) {
     if (!earlier) (void)RunFolder::remove(*workspace.persistent.state(), std::move(folder));
     return fail(live.error());
   }
-  note.mount_fd = (*live)->mount();
-  note.began_ns = earlier ? earlier->began_ns : (*live)->began_ns();
-  note.history = position;
-  GALLEY_TRY(folder.write_note(note));
   return std::make_unique<StartedRun>(
       StartedRun{std::move(folder), std::move(note), *std::move(live)});
 }

@@ -199,6 +199,8 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRe
   if (proxy != nullptr) proxy->close_inner_end();
   run->proxy_ = std::move(proxy);
   GALLEY_TRY(run->receive_mount(channel.ours));
+  if (options.before_program) GALLEY_TRY(options.before_program(*run));
+  GALLEY_TRY(run->let_program_start(channel.ours));
   return run;
 }
 
@@ -221,6 +223,11 @@ Result<void> LiveRun::receive_mount(const Fd& channel) {
   mount_ = high(received[0].release());
   if (wanted == 2) terminal_ = high(received[1].release());
   return {};
+}
+
+Result<void> LiveRun::let_program_start(const Fd& channel) const {
+  if (send(channel.get(), &kStartByte, 1, MSG_NOSIGNAL) == 1) return {};
+  return fail(ErrorKind::kInternal, "sandbox.helper_died", "the view of the run is gone");
 }
 
 LiveRun::~LiveRun() {

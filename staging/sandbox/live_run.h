@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +41,8 @@ struct HostLayer {
   std::string below = {};
 };
 
+class LiveRun;
+
 /// Options of a live run. Fields of a Command that do not apply (input, effects) are ignored.
 struct LiveOptions {
   LiveHomes homes;
@@ -52,6 +55,8 @@ struct LiveOptions {
   std::vector<HostLayer> layers;
   bool has_consent = false;             ///< a person consented to the network for this program
   std::vector<std::string> hosts = {};  ///< Command::hosts
+  /// Called when the overlay is mounted. The program starts only after it has succeeded.
+  std::function<Result<void>(const LiveRun&)> before_program = {};
 };
 
 /// Time between the request to stop and the kill.
@@ -66,8 +71,9 @@ inline constexpr std::chrono::milliseconds kStopGrace{5'000};
 /// Errors:    as CommandRunner's.
 class LiveRun {
  public:
-  /// Starts the program and returns when the overlay is mounted. build_request() makes `request`,
-  /// from a command with `options.hosts`.
+  /// Mounts the overlay and starts the program. build_request() makes `request`, from a command
+  /// with `options.hosts`.
+  /// Errors: also those of `options.before_program`; then the program has not started.
   static Result<std::unique_ptr<LiveRun>> start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace);
@@ -98,6 +104,7 @@ class LiveRun {
   LiveRun(SandboxRequest request, StartedProcess process, Fd input)
       : request_(std::move(request)), process_(std::move(process)), input_(std::move(input)) {}
   Result<void> receive_mount(const Fd& channel);
+  Result<void> let_program_start(const Fd& channel) const;
 
   SandboxRequest request_;
   StartedProcess process_;

@@ -111,7 +111,18 @@ void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
   for (const Fd& kept : trees.keep) gauge.watch(Fd(openat(kept.get(), ".", kFlags)));
 }
 
-/// Sends a live run's supervisor its descriptors, and makes the terminal the standard streams.
+/// Waits until the supervisor lets the command start. Returns false if the supervisor is gone.
+bool may_start(const Fd& channel) {
+  char byte = 0;
+  ssize_t got = 0;
+  do {
+    got = read(channel.get(), &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  return got == 1 && byte == kStartByte;
+}
+
+/// Sends a live run's supervisor its descriptors, makes the terminal the standard streams, and
+/// waits for the answer.
 bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& overlay,
                   SetupFailure& failure) {
   if (request.live == 0) return true;
@@ -133,7 +144,8 @@ bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& ov
     }
     ends.push_back(ours.get());
   }
-  return send_descriptors(channel.get(), ends) || failed(failure, "answer the supervisor");
+  return (send_descriptors(channel.get(), ends) && may_start(channel)) ||
+         failed(failure, "answer the supervisor");
 }
 
 /// Sends the socket on which the command will find its proxy.

@@ -19,8 +19,9 @@
 //   helper -> engine   one HelperReport, when every process of the command is dead; the helper
 //                      itself ends when the kernel has taken the namespaces down
 //
-// In a live run, pid 1 sends descriptors over the channel when the view exists and before the
-// command starts: the mounted overlay and, with `terminal`, the other end of its terminal.
+// In a live run, pid 1 sends descriptors over the channel when the view exists: the mounted overlay
+// and, with `terminal`, the other end of its terminal. The command starts when the engine has
+// answered with kStartByte, so that it changes nothing before the run is on record.
 //
 // With `proxy`, pid 1 listens on kProxyPort of the loopback device of the command's own network,
 // and sends the listening socket over the socket of its proxy.
@@ -31,7 +32,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c6579000a;       // "galley", 10
+inline constexpr uint64_t kWireVersion = 0x67616c6c6579000b;       // "galley", 11
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
 /// The size of the files that replace /dev/random and /dev/urandom in a deterministic call.
 inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
@@ -42,6 +43,7 @@ inline constexpr int kControlFd = 3;  ///< of the helper
 inline constexpr int kProgramFd = 4;
 inline constexpr char kCancelByte = 'c';
 inline constexpr char kStopByte = 's';
+inline constexpr char kStartByte = 'g';
 inline constexpr const char* kSpareArgument = "spare";
 inline constexpr const char* kSpareMs = "10000";
 inline constexpr int kSpareExpired = 3;

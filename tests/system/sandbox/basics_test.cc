@@ -1,10 +1,14 @@
 // A command sees the proposed tree, and its changes are staged.
 #include <gtest/gtest.h>
+#include <poll.h>
 
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "staging/overlay/change_set.h"
+#include "staging/sandbox/live_run.h"
+#include "staging/sandbox/sandbox.h"
 #include "tests/system/sandbox/world.h"
 
 namespace galley {
@@ -33,6 +37,41 @@ TEST_P(SandboxBasics, SeesTheProposedTreeAndStagesItsEffects) {
     EXPECT_EQ(*world.overlay().read_link(rel("dir/link")), "../a.txt");
     EXPECT_EQ(world.overlay().node(rel("dir/sub/c.txt"))->mode, 0600U);
     EXPECT_EQ(world.picture(), before);
+  });
+}
+
+TEST_P(SandboxBasics, AProgramOfARunStartsOnlyWhenTheRunIsOnRecord) {
+  as_user(GetParam(), [] {
+    World world;
+    const TempDirectory upper;
+    const TempDirectory lower;
+    SandboxOptions sandbox;
+    sandbox.workspace = world.root();
+    sandbox.helper = helper_program();
+    Command command;
+    command.argv = {"sh", "-c", "echo > ran"};
+    for (const bool is_recorded : {false, true}) {
+      LiveOptions live;
+      live.homes = {upper.path(), lower.path()};
+      const std::string ran = live.homes.upper + "/upper/ran";
+      live.before_program = [&](const LiveRun&) -> Result<void> {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));  // enough for a shell to start
+        EXPECT_FALSE(std::filesystem::exists(ran));
+        if (is_recorded) return {};
+        return fail(ErrorKind::kIo, "io.no_space", "the note cannot be written");
+      };
+      auto run = start_live_run(sandbox, command, live, world.overlay());
+      EXPECT_EQ(run.has_value(), is_recorded);
+      if (!run) {
+        EXPECT_EQ(run.error().reason, "io.no_space");
+        EXPECT_FALSE(std::filesystem::exists(ran));
+        continue;
+      }
+      pollfd ended{(*run)->control(), POLLIN, 0};
+      EXPECT_EQ(poll(&ended, 1, -1), 1);
+      EXPECT_EQ((*run)->result()->exit_code, 0);
+      EXPECT_TRUE(std::filesystem::exists(ran));
+    }
   });
 }
 
