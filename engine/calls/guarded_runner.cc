@@ -207,7 +207,7 @@ class GuardedRunner final : public CommandRunner {
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
     options.readable = *readable_;
-    options.git_common = GitFiles(options_.workspace, effective_user()).shared_by_work_trees();
+    options.git_common = GitFiles(options_.workspace, effective_user()).repository_elsewhere();
     options.is_ignored = [ignore = ignore_](const RelPath& path, bool is_directory,
                                             const Deadline& deadline) {
       return (*ignore)(path, is_directory, deadline);

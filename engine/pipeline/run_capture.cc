@@ -102,7 +102,7 @@ Result<bool> holds(const Directory& layer, const RelPath& path) {
   return true;
 }
 
-/// Whether the program wrote to the repository of a linked work tree.
+/// Whether the program wrote to the repository of a linked work tree or submodule.
 bool wrote_to_git(const RunFolder& folder) {
   const auto layer = folder.directory().open_directory(*RelPath::parse("git/upper"));
   const auto entries =

@@ -72,11 +72,11 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
   return layers;
 }
 
-/// Adds a layer for the repository of a linked work tree, which is outside of the workspace. Writes
-/// to it go to the run, as writes to a `.git` do.
+/// Adds a layer for the repository of a linked work tree or submodule, which is outside of the
+/// workspace. Writes to it go to the run, as writes to a `.git` do.
 Result<void> add_git_layer(const RunFolder& folder, const std::string& workspace,
                            LiveOptions& options) {
-  const std::string common = GitFiles(workspace, effective_user()).shared_by_work_trees();
+  const std::string common = GitFiles(workspace, effective_user()).repository_elsewhere();
   const auto is_named = [&](const HostLayer& layer) { return layer.path == common; };
   if (common.empty() || std::any_of(options.layers.begin(), options.layers.end(), is_named) ||
       std::find(options.writable.begin(), options.writable.end(), common) !=

@@ -147,20 +147,30 @@ std::string GitFiles::identity() const {
   return text;
 }
 
-std::string GitFiles::shared_by_work_trees() const {
+std::string GitFiles::repository_elsewhere() const {
   const auto own = git_directory(workspace_);
   if (!own || *own == workspace_ + "/.git") return {};
   const auto place = absolute_path(*own);
   const auto common = absolute_path(common_directory(*own));
-  if (!place || !common) return {};
-  const std::string trees = *common + "/worktrees/";
-  const bool is_linked = place->starts_with(trees) && place->find('/', trees.size()) == place->npos;
-  const std::string text = text_of(*place + "/gitdir", kMaxGitFileBytes);
-  const std::string named(trimmed(std::string_view(text).substr(0, text.find('\n'))));
-  const std::string back = named.starts_with('/') ? named : *place + "/" + named;
-  const auto there = absolute_path(back);
-  const auto here = absolute_path(workspace_ + "/.git");
-  return is_linked && there && here && *there == *here ? *common : std::string();
+  const auto here = absolute_path(workspace_);
+  if (!place || !common || !here || common->starts_with(*here + "/")) return {};
+  auto expected = here;
+  std::string named;
+  if (*place == *common) {
+    const std::string config = text_of(*place + "/config", kMaxGitConfigBytes);
+    named = git_value_in(config, "core", "worktree").value_or("");
+  } else {
+    const std::string trees = *common + "/worktrees/";
+    const bool is_linked =
+        place->starts_with(trees) && place->find('/', trees.size()) == place->npos;
+    if (!is_linked) return {};
+    expected = absolute_path(workspace_ + "/.git");
+    const std::string text = text_of(*place + "/gitdir", kMaxGitFileBytes);
+    named = trimmed(std::string_view(text).substr(0, text.find('\n')));
+  }
+  if (named.empty()) return {};
+  const auto there = absolute_path(named.starts_with('/') ? named : *place + "/" + named);
+  return there && expected && *there == *expected ? *common : std::string();
 }
 
 std::string GitFiles::text_of(const std::string& path, uint64_t max_bytes) const {

@@ -47,9 +47,10 @@ class GitFiles {
   /// has neither.
   [[nodiscard]] std::string identity() const;
   /// The directory of the repository, with links resolved, if the workspace is a linked work tree
-  /// of it (git-worktree(1)); otherwise empty. The repository must refer back to the workspace: a
-  /// `.git` file alone may come from an archive, and must not reveal a repository elsewhere.
-  [[nodiscard]] std::string shared_by_work_trees() const;
+  /// of it (git-worktree(1)) or its `core.worktree`, as in a submodule; otherwise empty. The
+  /// repository must refer back to the workspace: a `.git` file alone may come from an archive,
+  /// and must not reveal a repository elsewhere.
+  [[nodiscard]] std::string repository_elsewhere() const;
   /// The text of a file; empty if it does not exist or its owner is not trusted.
   [[nodiscard]] std::string text_of(const std::string& path, uint64_t max_bytes) const;
 

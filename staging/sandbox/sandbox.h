@@ -29,8 +29,8 @@ struct SandboxOptions {
   bool force_copy = false;  ///< always run on a copy: for tests and comparisons
   std::vector<std::string> pass_environment;  ///< names copied from this process's environment
   std::vector<std::string> readable;          ///< more of the host's directories, read-only
-  /// The folder of the repository that the workspace is a linked work tree of. It is visible, and
-  /// only a live run can write it, in a layer. Empty: none.
+  /// The folder of the repository, if it lies elsewhere (GitFiles::repository_elsewhere()). It is
+  /// visible, and only a live run can write it, in a layer. Empty: none.
   std::string git_common;
   IgnoreRule is_ignored;  ///< empty: nothing is ignored
 };

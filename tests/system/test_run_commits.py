@@ -187,6 +187,15 @@ class GitCommits(RunCase):
         self.assertEqual(self.subjects("tree"), ["third", "second", "first"])
         self.assertEqual(self.git("status", "--porcelain", work=tree).stdout, b"")
 
+    def test_commits_in_a_submodule_that_is_the_workspace_are_kept(self):
+        module = self.scratch / "above" / "module"
+        self.git("init", "-q", "-b", "main", self.scratch / "above")
+        self.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", self.work, "module", work=self.scratch / "above")
+        ran = self.galley("run", "--commit", "--git-commits", "keep", "--", "sh", "-c", COMMIT, work=module, expect=0)
+        self.assertIn(b"git: kept as refs/heads/main", ran.stderr)
+        self.assertEqual(self.git("log", "--format=%s", work=module).stdout.split(), [b"third", b"second", b"first"])
+        self.assertEqual(self.git("status", "--porcelain", work=module).stdout, b"")
+
 
 if __name__ == "__main__":
     hostile.main()

@@ -106,6 +106,18 @@ class WorkTree(RunCase):
                 ran = self.galley("run", "--drop", "--", "ls", victim / ".git", work=forged)
                 self.assertNotIn(b"config", ran.stdout)
 
+    def test_a_repository_that_only_shares_another_one_shows_nothing_of_it(self):
+        victim, forged, named = (self.scratch / name for name in ("private", "from an archive", "its repository"))
+        self.git("clone", "-q", self.main, victim)
+        named.mkdir()
+        (named / "HEAD").write_text("ref: refs/heads/main\n")
+        (named / "config").write_text(f"[core]\n\tworktree = {forged}\n")
+        (named / "commondir").write_text(f"{victim}/.git\n")
+        forged.mkdir()
+        (forged / ".git").write_text(f"gitdir: {named}\n")
+        ran = self.galley("run", "--drop", "--", "ls", victim / ".git", work=forged)
+        self.assertNotIn(b"config", ran.stdout)
+
 
 class Explained(RunCase):
     """The summary names what the walls kept a program from, and the remedy."""
