@@ -171,8 +171,8 @@ CLI::Option* OptionTable::add_size(CLI::App* command, const char* name, uint64_t
     try {
       const bool begins_right =
           !given.empty() && is_digit(given.front()) && CLI::AsSizeValue(false)(word).empty();
-      const auto bytes = number_of<uint64_t>(word);
-      if (begins_right && bytes && *bytes != UINT64_MAX) return std::string();
+      const auto size = number_of<uint64_t>(word);
+      if (begins_right && size && *size != UINT64_MAX) return std::string();
     } catch (const CLI::ParseError&) {  // too large
     }
     return "'" + given + "' is not a size: a number of bytes, or one with kb, mb or gb";
