@@ -69,10 +69,14 @@ TEST(SharedMap, BehavesLikeAMapAndCopiesStayUnchanged) {
     const auto found = shared.lower_bound(key);
     const auto wanted = expected.lower_bound(key);
     ASSERT_EQ(found == shared.end(), wanted == expected.end());
-    if (wanted != expected.end()) ASSERT_EQ(found->first, wanted->first);
+    if (wanted != expected.end()) {
+      ASSERT_EQ(found->first, wanted->first);
+    }
     const auto after = shared.upper_bound(key);
     ASSERT_EQ(after == shared.end(), expected.upper_bound(key) == expected.end());
-    if (after != shared.end()) ASSERT_EQ(after->first, expected.upper_bound(key)->first);
+    if (after != shared.end()) {
+      ASSERT_EQ(after->first, expected.upper_bound(key)->first);
+    }
     if (step % 1000 == 0) copies.emplace_back(shared, expected);
   }
   ASSERT_EQ(plain(shared), expected);

@@ -56,7 +56,9 @@ TEST(Arguments, AWordInBracketsIsOneWord) {
                              ? std::vector<const char*>{command, "1", word}
                              : std::vector<const char*>{command, word};
       const ParsedCommandLine result = parse(words);
-      if (result.arguments) EXPECT_EQ(result.arguments->words, Words{word}) << command;
+      if (result.arguments) {
+        EXPECT_EQ(result.arguments->words, Words{word}) << command;
+      }
     }
     EXPECT_EQ(parsed({"undo", "1", word}).words, Words{word});
     EXPECT_EQ(parsed({"apply", word, "x"}).edit.inputs, (Words{word, "x"}));

@@ -27,7 +27,9 @@ class CallContext : public ExecutorTest {
   }
   ToolResult call_own(const std::string& name) {
     for (auto& tool : tools_) {
-      if (tool != nullptr) EXPECT_TRUE(registry_.add(std::move(tool)));
+      if (tool != nullptr) {
+        EXPECT_TRUE(registry_.add(std::move(tool)));
+      }
     }
     return call(name, json::object());
   }

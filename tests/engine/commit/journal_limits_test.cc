@@ -105,7 +105,9 @@ TEST(JournalLimits, TheCommitOfGitIsAnIdInHexadecimal) {
     ASSERT_TRUE(verdict.has_value());
     const bool is_id = id == std::string(40, 'a') || id == std::string(64, '0');
     EXPECT_EQ(verdict->state == JournalState::kCommitted, is_id) << id;
-    if (is_id) EXPECT_EQ(verdict->journal.meta.git_commit, id);
+    if (is_id) {
+      EXPECT_EQ(verdict->journal.meta.git_commit, id);
+    }
   }
 }
 

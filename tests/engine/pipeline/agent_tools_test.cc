@@ -118,7 +118,9 @@ TEST_F(AgentTools, AQueryReadsGitCommitsAndTrees) {
             json::parse(R"([{"n":1}])"));
   for (const char* revision : {"nothing", "--output=x", "v1:src/a.txt", ""}) {
     const json args = {{"query", "SELECT * FROM tree"}, {"commit", revision}};
-    if (*revision != '\0') EXPECT_EQ(refused(args), "git.bad_revision") << revision;
+    if (*revision != '\0') {
+      EXPECT_EQ(refused(args), "git.bad_revision") << revision;
+    }
   }
 }
 

@@ -40,8 +40,12 @@ int socket_at(int type, const std::string& name) {
   name.copy(address.sun_path, sizeof address.sun_path - 1);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
   EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-  if (name[0] != '\0') EXPECT_EQ(chmod(name.c_str(), 0777), 0);
-  if (type == SOCK_STREAM) EXPECT_EQ(listen(fd, 1), 0);
+  if (name[0] != '\0') {
+    EXPECT_EQ(chmod(name.c_str(), 0777), 0);
+  }
+  if (type == SOCK_STREAM) {
+    EXPECT_EQ(listen(fd, 1), 0);
+  }
   return fd;
 }
 
