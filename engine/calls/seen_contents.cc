@@ -7,19 +7,19 @@ namespace galley {
 void SeenContents::note(const std::string& session, const RelPath& path, const ContentId& content,
                         Content text) {
   const std::lock_guard lock(mutex_);
-  const Key key(session, path);
-  std::deque<ContentId>& versions = file_of(key).first->versions;
+  const auto at = file_of({session, path}).first;
+  std::vector<ContentId>& versions = at->second.versions;
   if (std::find(versions.begin(), versions.end(), content) == versions.end()) {
+    if (versions.size() == kMaxSeenVersions) versions.erase(versions.begin());
     versions.push_back(content);
-    if (versions.size() > kMaxSeenVersions) versions.pop_front();
   }
-  keep(key, std::move(text));
+  keep(at, std::move(text));
 }
 
 void SeenContents::note_look(const std::string& session, int64_t wall_ns) {
   const std::lock_guard lock(mutex_);
   const auto [root, is_new] = file_of({session, RelPath::root()});
-  if (is_new) root->look_ns = wall_ns;
+  if (is_new) root->second.look_ns = wall_ns;
 }
 
 bool SeenContents::looked_before(const std::string& session, const RelPath& path,
@@ -29,35 +29,33 @@ bool SeenContents::looked_before(const std::string& session, const RelPath& path
   return root != seen_.end() && root->second.look_ns < wall_ns && !seen_.contains({session, path});
 }
 
-std::pair<SeenContents::File*, bool> SeenContents::file_of(const Key& key) {
-  const auto [at, is_new] = seen_.try_emplace(key);
-  if (!is_new) return {&at->second, false};
-  by_age_.push_back(key);
+std::pair<SeenContents::Files::iterator, bool> SeenContents::file_of(Key key) {
+  const auto [at, is_new] = seen_.try_emplace(std::move(key));
+  if (!is_new) return {at, false};
+  by_age_.push_back(at);
   if (by_age_.size() > kMaxSeenFiles) {
     drop_text(by_age_.front());
     seen_.erase(by_age_.front());
     by_age_.pop_front();
   }
-  return {&at->second, true};
+  return {at, true};
 }
 
-void SeenContents::keep(const Key& key, Content text) {
-  drop_text(key);
+void SeenContents::keep(Files::iterator at, Content text) {
+  drop_text(at);
   if (text == nullptr || text->size() > kMaxSeenText) return;
   text_bytes_ += text->size();
-  File& file = seen_.at(key);
-  file.text = std::move(text);
-  file.order = next_order_++;
-  by_text_.emplace(file.order, key);
-  while (text_bytes_ > kMaxSeenTexts) drop_text(Key(by_text_.begin()->second));
+  at->second.text = std::move(text);
+  at->second.order = next_order_++;
+  by_text_.emplace_hint(by_text_.end(), at->second.order, at);
+  while (text_bytes_ > kMaxSeenTexts) drop_text(by_text_.begin()->second);
 }
 
-void SeenContents::drop_text(const Key& key) {
-  const auto found = seen_.find(key);
-  if (found == seen_.end() || found->second.text == nullptr) return;
-  text_bytes_ -= found->second.text->size();
-  found->second.text = nullptr;
-  by_text_.erase(found->second.order);
+void SeenContents::drop_text(Files::iterator at) {
+  if (at->second.text == nullptr) return;
+  text_bytes_ -= at->second.text->size();
+  at->second.text = nullptr;
+  by_text_.erase(at->second.order);
 }
 
 bool SeenContents::knows(const std::string& session, const RelPath& path,
@@ -65,7 +63,7 @@ bool SeenContents::knows(const std::string& session, const RelPath& path,
   const std::lock_guard lock(mutex_);
   const auto found = seen_.find({session, path});
   if (found == seen_.end()) return true;
-  const std::deque<ContentId>& versions = found->second.versions;
+  const std::vector<ContentId>& versions = found->second.versions;
   return std::find(versions.begin(), versions.end(), content) != versions.end();
 }
 

@@ -45,20 +45,21 @@ class SeenContents {
  private:
   using Key = std::pair<std::string, RelPath>;
   struct File {
-    std::deque<ContentId> versions;
-    Content text;         ///< of the newest; null if it is not kept
-    uint64_t order = 0;   ///< of the text, in by_text_
-    int64_t look_ns = 0;  ///< for the root: when the session looked first
+    std::vector<ContentId> versions;  ///< the newest last
+    Content text;                     ///< of the newest; null if it is not kept
+    uint64_t order = 0;               ///< of the text, in by_text_
+    int64_t look_ns = 0;              ///< for the root: when the session looked first
   };
+  using Files = std::map<Key, File>;
   /// Returns the file, and whether it is new. Forgets the oldest if there are too many.
-  std::pair<File*, bool> file_of(const Key& key);
-  void keep(const Key& key, Content text);
-  void drop_text(const Key& key);
+  std::pair<Files::iterator, bool> file_of(Key key);
+  void keep(Files::iterator at, Content text);
+  void drop_text(Files::iterator at);
 
   mutable std::mutex mutex_;  ///< guards all members
-  std::map<Key, File> seen_;
-  std::deque<Key> by_age_;           ///< keys of seen_
-  std::map<uint64_t, Key> by_text_;  ///< keys whose text is kept, the oldest first
+  Files seen_;
+  std::deque<Files::iterator> by_age_;           ///< all files
+  std::map<uint64_t, Files::iterator> by_text_;  ///< those whose text is kept, the oldest first
   uint64_t next_order_ = 0;
   size_t text_bytes_ = 0;  ///< of all texts
 };
