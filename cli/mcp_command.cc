@@ -187,13 +187,20 @@ struct ServedSession {
 };
 
 /// Opens what a client uses: each session its own workspace. The shared one is opened once, at the
-/// start.
+/// start. A session that the client names is also that of hooks and commands.
 McpHttpDoor::OpenFeatures opener(Session& session, const std::string& directory,
                                  const SecretProvider& secrets) {
-  return [&session, directory, secrets](bool is_shared) -> Result<std::shared_ptr<McpFeatures>> {
-    GALLEY_ASSIGN(auto workspace, session.open_other(directory, new_session_id(), is_shared));
+  return [&session, directory,
+          secrets](const McpHttpDoor::Opening& opening) -> Result<std::shared_ptr<McpFeatures>> {
+    const auto& [is_shared, named] = opening;
+    GALLEY_TRY(check_session_id(named));
+    const std::string id = named.empty() ? new_session_id() : named;
+    GALLEY_ASSIGN(auto workspace, session.open_other(directory, id, is_shared));
     GALLEY_ASSIGN(SessionOptions options, session_options(session, *workspace, secrets));
     options.is_shared = is_shared;
+    if (!named.empty()) {
+      options.session = [named] { return OpenTransactions::AgentSessionName{named, true}; };
+    }
     Workspace& served = *workspace;
     std::shared_ptr<ServedSession> owner(
         new ServedSession{std::move(workspace), {served, std::move(options)}});
@@ -221,8 +228,10 @@ Result<int> serve_http(Session& session) {
   const auto& serving = session.arguments().serving;
   if (!session.arguments().global.repository.empty() ||
       !session.arguments().global.session.empty()) {
-    return fail(ErrorKind::kUsage, "usage.mcp_http",
-                "--repo and --session belong to one client: over HTTP each has its own session");
+    return fail(
+        ErrorKind::kUsage, "usage.mcp_http",
+        "--repo and --session belong to one client: over HTTP each names its session in the "
+        "header Galley-Session, or has its own");
   }
   const SystemClock clock;
   GALLEY_ASSIGN(const auto directories, served_directories(session));

@@ -112,7 +112,8 @@ void check_door(std::string_view bytes) {
   options.host.name = "h";
   options.token = kToken;
   options.must_end = [&listener] { return listener.is_over; };
-  options.paths["/mcp"] = [=](bool /*is_shared*/) -> Result<std::shared_ptr<McpFeatures>> {
+  options.paths["/mcp"] =
+      [=](const McpHttpDoor::Opening& /*opening*/) -> Result<std::shared_ptr<McpFeatures>> {
     return std::make_shared<GuardedFeatures>(may_call);
   };
   McpHttpDoor door(listener, options, clock);

@@ -238,7 +238,7 @@ Result<void> check_session_id(std::string_view id) {
   if (id.empty() || is_session_id(id)) return {};
   return fail(ErrorKind::kUsage, "session.bad_id",
               fmt::format("the id of a session has at most {} printable ASCII characters and no "
-                          "spaces: name another one with --session",
+                          "spaces: name another one with --session, over HTTP with Galley-Session",
                           kMaxSessionBytes));
 }
 

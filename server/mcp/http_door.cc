@@ -16,6 +16,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* kSessionHeader = "mcp-session-id";
+constexpr const char* kAgentSessionHeader = "galley-session";
 constexpr const char* kVersionHeader = "mcp-protocol-version";
 constexpr int kHeaderMismatch = -32020;  // since 2026-07-28
 constexpr size_t kSessionDigits = 32;
@@ -112,7 +113,7 @@ McpHttpDoor::~McpHttpDoor() { end_all(); }
 
 Result<void> McpHttpDoor::open() {
   for (const auto& [path, open] : options_.paths) {
-    GALLEY_ASSIGN(shared_[path], open_client(path, true));
+    GALLEY_ASSIGN(shared_[path], open_client(path, {true}));
   }
   return {};
 }
@@ -269,6 +270,14 @@ void McpHttpDoor::post_stateless(const Exchange& exchange, RpcMessage message) {
     return respond(exchange.connection,
                    refused(kBadRequest, "a client without a session has nothing to answer"));
   }
+  if (exchange.request.headers.contains(kAgentSessionHeader)) {
+    return respond(exchange.connection,
+                   refused(kBadRequest,
+                           {rpc::kInvalidParams,
+                            "Galley-Session needs a client that sends 'initialize': a client "
+                            "without a session names its transaction with 'tx'"},
+                           message.id));
+  }
   const bool is_request = message.kind == RpcMessage::Kind::kRequest;
   if (is_request && stated_version(message) == nullptr) {
     return respond(
@@ -299,12 +308,14 @@ void McpHttpDoor::begin_session(const Exchange& exchange, RpcMessage message) {
         exchange.connection,
         refused(kUnavailable, "too many sessions are in use: end one with DELETE, or wait"));
   }
-  auto client = open_client(path_of(exchange.request), false);
+  auto client =
+      open_client(path_of(exchange.request), {false, exchange.request.header(kAgentSessionHeader)});
   if (!client) {
-    return respond(
-        exchange.connection,
-        refused(kUnavailable, {rpc::kInternalError, printable_line(client.error().message)},
-                message.id));
+    const bool is_bad = client.error().kind == ErrorKind::kUsage;
+    return respond(exchange.connection, refused(is_bad ? kBadRequest : kUnavailable,
+                                                {is_bad ? rpc::kInvalidParams : rpc::kInternalError,
+                                                 printable_line(client.error().message)},
+                                                message.id));
   }
   const std::string id = random_hex(kSessionDigits);
   sessions_.emplace(id, *client);
@@ -436,12 +447,13 @@ void McpHttpDoor::peer_left(const std::shared_ptr<LocalConnection>& connection) 
 
 // --- clients ------------------------------------------------------------------------------------
 
-Result<McpHttpDoor::ClientPtr> McpHttpDoor::open_client(const std::string& path, bool is_shared) {
+Result<McpHttpDoor::ClientPtr> McpHttpDoor::open_client(const std::string& path,
+                                                        const Opening& opening) {
   auto client = std::make_shared<Client>();
   client->path = path;
-  client->is_shared = is_shared;
+  client->is_shared = opening.is_shared;
   client->used = clock_.steady();
-  GALLEY_ASSIGN(client->features, options_.paths.at(path)(is_shared));
+  GALLEY_ASSIGN(client->features, options_.paths.at(path)(opening));
   client->server = std::make_unique<McpServer>(
       *client->features, clock_,
       [this, receiver = client.get()](const McpServer::Outgoing& message) {

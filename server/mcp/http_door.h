@@ -41,8 +41,13 @@ namespace galley {
 ///            the connection's.
 class McpHttpDoor {
  public:
-  /// Makes the features for a new session, or those that all stateless clients share.
-  using OpenFeatures = std::function<Result<std::shared_ptr<McpFeatures>>(bool is_shared)>;
+  /// Whose features are wanted: those of a new session, or those that all stateless clients share.
+  struct Opening {
+    bool is_shared = false;
+    std::string agent_session = {};  ///< that the header Galley-Session of `initialize` names
+  };
+  /// Errors: kUsage if the name of the session is bad.
+  using OpenFeatures = std::function<Result<std::shared_ptr<McpFeatures>>(const Opening&)>;
   struct Options {
     HttpHost host;
     std::string token = {};                     ///< empty: the listener checks its peers
@@ -107,7 +112,7 @@ class McpHttpDoor {
   void end(const Exchange& exchange);
   [[nodiscard]] ClientPtr session_of(const Exchange& exchange);
 
-  Result<ClientPtr> open_client(const std::string& path, bool is_shared);
+  Result<ClientPtr> open_client(const std::string& path, const Opening& opening);
   uint64_t open_stream(Client& client, const Exchange& exchange);
   void deliver(Client& client, const McpServer::Outgoing& message);
   void begin_events(Stream& stream) const;

@@ -402,7 +402,8 @@ int serve_http() {
   McpHttpDoor::Options options;
   const std::string& name = (*listener)->name();
   options.host = {name, "localhost" + name.substr(name.find(':'))};
-  options.paths["/mcp"] = [](bool /*is_shared*/) -> Result<std::shared_ptr<McpFeatures>> {
+  options.paths["/mcp"] =
+      [](const McpHttpDoor::Opening& /*opening*/) -> Result<std::shared_ptr<McpFeatures>> {
     return std::make_shared<Fixture>();
   };
   McpHttpDoor door(**listener, options, clock);

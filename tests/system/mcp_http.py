@@ -86,13 +86,14 @@ def events_of(answer):
 class HttpClient:
     """One session. If `version` is None, it uses the stateless protocol."""
 
-    def __init__(self, server, path=None, version=HANDSHAKE, capabilities=None):
+    def __init__(self, server, path=None, version=HANDSHAKE, capabilities=None, agent_session=None):
         self.server, self.path, self.version = server, path, version
         self.capabilities = capabilities or {}
         self.answers = {}  # the result that each question gets, by its method
         self.notifications = []
         self.last_id = 0
         self.session = None
+        self.agent_session = agent_session  # of hooks and commands
         if version:
             self.hello = self.ask("initialize", {"protocolVersion": version, "capabilities": self.capabilities,
                                                  "clientInfo": {"name": "test", "version": "1"}})
@@ -100,7 +101,8 @@ class HttpClient:
 
     def headers(self, message):
         if self.version:
-            return {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": self.version}
+            return {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": self.version,
+                    "Galley-Session": self.agent_session}
         params = message.get("params", {})
         return {"MCP-Protocol-Version": STATELESS, "Mcp-Method": message["method"],
                 "Mcp-Name": params.get("name", params.get("uri"))}

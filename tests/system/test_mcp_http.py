@@ -92,6 +92,40 @@ class Sessions(HttpCase):
         self.assertFalse((self.work / "0.txt").exists())
         self.assertTrue((self.work / "1.txt").exists())
 
+    def test_a_client_that_names_a_session_shares_its_transaction_with_the_command_line(self):
+        (self.work / "b.txt").write_text("b\n")
+        for options in ([], ["--unix", str(self.work.parent / "socket")]):
+            client = HttpClient(self.serve(*options), agent_session="s-1")
+            client.call("Edit", file_path="a.txt", old_string="one", new_string="ONE")
+            self.galley("--session", "s-1", "call", "Edit", '{"file_path": "b.txt", "old_string": "b", "new_string": "B"}',
+                        expect=0)
+            self.assertEqual([change["path"] for change in client.call("galley_status")["structuredContent"]["changes"]],
+                             ["a.txt", "b.txt"])
+            self.galley("--session", "s-1", "commit", expect=0)
+            self.assertEqual((self.work / "a.txt").read_text(), "ONE\ntwo\n")
+            client.call("Write", file_path="c.txt", content="c\n")
+            client.call("galley_commit")
+            commits = json.loads(self.galley("--json", "log", "--session", "s-1", expect=0).stdout)["transactions"]
+            self.assertEqual(len(commits), 2, commits)
+            self.galley("undo", "--session", "s-1", expect=0)
+            self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+            shutil.rmtree(self.work / ".galley")
+
+    def test_a_bad_name_of_a_session_is_refused_with_the_reason(self):
+        server = self.serve()
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": HANDSHAKE}}
+        for bad in ("two words", "x" * 129, "caf\u00e9"):
+            answer, text = server.ask("POST", body=json.dumps(hello), headers={"Galley-Session": bad})
+            self.assertEqual(answer.status, 400, text)
+            self.assertIn("at most 128 printable ASCII characters", json.loads(text)["error"]["message"])
+        answer, text = server.ask("POST", body=json.dumps(hello), headers={"Galley-Session": ""})
+        self.assertEqual(answer.status, 200, text)
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {VERSION_KEY: STATELESS}}}
+        answer, text = server.ask("POST", body=json.dumps(call), headers={
+            "Galley-Session": "s", "MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/list"})
+        self.assertEqual(answer.status, 400, text)
+        self.assertIn("'tx'", json.loads(text)["error"]["message"])
+
     def test_the_rules_of_the_agent_hold_for_every_client(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write:docs/**"]\n')
         server = self.serve("--http", "--agent", "bot")

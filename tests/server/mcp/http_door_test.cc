@@ -80,7 +80,8 @@ class McpHttpDoorFacts : public ::testing::Test {
     listener_ = *LocalListener::open_file(path_, clock);
     McpHttpDoor::Options options;
     options.must_end = [this] { return must_end_.load(); };
-    options.paths["/mcp"] = [this](bool /*is_shared*/) -> Result<std::shared_ptr<McpFeatures>> {
+    options.paths["/mcp"] =
+        [this](const auto& /*opening*/) -> Result<std::shared_ptr<McpFeatures>> {
       auto features = std::make_shared<OneTool>();
       features->work = [this](McpRequest& request) { return work(request); };
       return features;
