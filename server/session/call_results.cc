@@ -335,12 +335,26 @@ ordered_json tool_call_result(const ToolResult& result, const std::string& tx,
   return call_result(std::move(text), std::move(structured));
 }
 
+namespace {
+
+/// Whether a listed finding has the words of the refusal, which are then not repeated.
+bool is_told_by_findings(const Refusal& refusal, const Verdict& verdict) {
+  const auto& all = verdict.findings;
+  const auto end = all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMaxListed));
+  return std::any_of(all.begin(), end, [&](const Finding& one) {
+    return one.severity == Finding::Severity::kError && !one.message.empty() &&
+           refusal.message.find(one.message) != std::string::npos;
+  });
+}
+
+}  // namespace
+
 ordered_json verdict_answer(const Verdict& verdict) {
   ordered_json out;
   out["approved"] = verdict.is_approved();
   if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
     out["reason"] = refusal->reason;
-    out["message"] = refusal->message;
+    if (!is_told_by_findings(*refusal, verdict)) out["message"] = refusal->message;
   }
   out["findings"] = ordered_json::array();
   for (const Finding& finding : verdict.findings) {
@@ -366,7 +380,9 @@ ordered_json verdict_answer(const Verdict& verdict) {
 std::string verdict_summary(const Verdict& verdict) {
   std::string text = "the gate approves\n";
   if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
-    text = "the gate refuses: " + refusal->reason + ": " + printable_line(refusal->message) + "\n";
+    text = "the gate refuses: " + refusal->reason;
+    if (!is_told_by_findings(*refusal, verdict)) text += ": " + printable_line(refusal->message);
+    text += "\n";
   }
   size_t shown = 0;
   for (const Finding& finding : verdict.findings) {

@@ -42,7 +42,8 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
     const ToolResult& result, const std::string& tx,
     const std::vector<std::string>& questions = {});
 
-/// The gate's verdict: approved or the reasons, findings with their places, validators.
+/// The gate's verdict: approved or the reasons, findings with their places, validators. The
+/// message of a refusal is left out if a finding has it.
 [[nodiscard]] nlohmann::ordered_json verdict_answer(const Verdict& verdict);
 [[nodiscard]] std::string verdict_summary(const Verdict& verdict);
 /// The changed paths, a line each: `M src/a.txt`.

@@ -2,6 +2,7 @@
 """`galley mcp`: both versions of the protocol, transactions behind the tools, and hostile or dying
 clients."""
 
+import itertools
 import json
 import os
 import re
@@ -460,6 +461,22 @@ class Editing(McpCase):
         self.assertIn("a.json:", self.text(refused))
         client.call("Write", file="a.json", content="{}\n")
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+
+    def test_a_refusal_has_each_text_once_in_each_form(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "keys stay"\npaths = ["keys/"]\ndecision = "deny"\n'
+                                               '[[validator]]\nbuiltin = "json"\n')
+        (self.work / "keys").mkdir()
+        for client, name in itertools.product((self.connect(), self.connect("--autocommit")), ("keys/a", "a.json")):
+            refused = client.call("Bash", command=f"echo {{, > {name}")
+            if not refused["isError"]:
+                refused = client.call("galley_commit")
+            finding, = refused["structuredContent"]["verdict"]["findings"]
+            for said in (self.text(refused), json.dumps(refused["structuredContent"], ensure_ascii=False)):
+                self.assertEqual(said.count(finding["message"]), 1, said)
+                if "remedy" in finding:
+                    self.assertEqual(said.count(finding["remedy"]), 1, said)
+            if client.call("galley_status")["structuredContent"]["tx"]:
+                client.call("galley_rollback")
 
     def test_with_autocommit_nothing_is_begun_and_the_disk_is_read(self):
         session = ("--agent", "bot", "--session", "s")
