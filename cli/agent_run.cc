@@ -267,8 +267,22 @@ Result<Arguments> arguments_of_acp(Arguments arguments) {
   return arguments;
 }
 
+namespace {
+
+/// Its commits can be taken back together, and are not those of another run. An editor has sessions
+/// of its own.
+void name_session(Arguments& arguments) {
+  const bool is_session = arguments.command == "run" && arguments.run.resume.empty();
+  if (!is_session || !arguments.global.session.empty()) return;
+  constexpr size_t kSessionDigits = 12;
+  arguments.global.session = "run-" + random_hex(kSessionDigits);
+}
+
+}  // namespace
+
 Result<Arguments> arguments_of_run(Session& session) {
   Arguments arguments = session.arguments();
+  name_session(arguments);
   const AgentProgram* agent = agent_of_program(arguments.words.front());
   if (agent == nullptr || home_folder().empty()) return arguments;
   GALLEY_ASSIGN(const std::string here, absolute_path("."));
@@ -288,12 +302,6 @@ Result<Arguments> arguments_of_run(Session& session) {
   }
   arguments.words.insert(arguments.words.begin() + 1, agent->options.begin(), agent->options.end());
   if (arguments.global.agent.empty()) arguments.global.agent = std::string(agent->name);
-  // Its commits can be taken back together. An editor has sessions of its own.
-  const bool is_session = arguments.command == "run" && arguments.run.resume.empty();
-  if (is_session && arguments.global.session.empty()) {
-    constexpr size_t kSessionDigits = 12;
-    arguments.global.session = "run-" + random_hex(kSessionDigits);
-  }
   return arguments;
 }
 

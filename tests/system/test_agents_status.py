@@ -222,7 +222,8 @@ class Runs(RunCase, StatusCase):
             return work
         wait_until(lambda: only_run()["run"]["attached"], "it is not attached")
         self.assertEqual((only_run()["files"], only_run()["run"]["name"], only_run()["run"]["live"]), (2, "mine", True))
-        self.assertEqual(self.overlaps(), {"both": (["s2", ""], [])})
+        (staged, committed), = self.overlaps().values()
+        self.assertEqual((staged[0], staged[1][:4], committed), ("s2", "run-", []))
         self.assertIn(b"    run, attached: mine\n", self.galley("agents", "status", expect=0).stdout)
         # What a person commits of the run is not the work of another session.
         self.galley("--agent", "codex", "rollback", expect=0)
@@ -233,6 +234,20 @@ class Runs(RunCase, StatusCase):
         wait_until(lambda: not only_run()["run"]["attached"], "it is still attached")
         self.assertIn(b"    run, detached: mine\n", self.galley("agents", "status", expect=0).stdout)
         self.galley("stop", "mine", expect=0)
+
+    def test_a_path_that_two_runs_commit(self):
+        shell = self.shell("--drop")
+        shell.type("echo 1 > both; echo 1 > own; echo written\n")
+        shell.expect(r"\nwritten\r\n")
+        self.galley("run", "--commit", "--", "sh", "-c", "echo 2 > both; echo 2 > other", expect=0)
+        (path, (staged, committed)), = self.overlaps().items()
+        self.assertEqual((path, len(staged), len(committed)), ("both", 1, 1))
+        self.assertNotEqual(staged, committed)
+        self.assertTrue(all(one.startswith("run-") for one in staged + committed))
+        self.galley("undo", "--session", committed[0], expect=0)
+        self.assertFalse((self.work / "both").exists())
+        shell.type("exit\n")
+        shell.finish()
 
 
 if __name__ == "__main__":
