@@ -1,3 +1,4 @@
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -403,8 +404,10 @@ Result<CommandSettings> command_settings(Session& session) {
 /// Returns the absolute path of this program: login shells of agents have their own PATH.
 StagedProgram staged_program(Session& session, const HookRequest& request) {
   const auto self = absolute_path("/proc/self/exe");
+  // Agents write their commands for bash.
+  const bool has_bash = ::access("/bin/bash", X_OK) == 0;
   return {self ? *self : "galley", session.arguments().global.agent, request.session,
-          [&session] { return command_settings(session); }};
+          has_bash ? "bash" : "sh", [&session] { return command_settings(session); }};
 }
 
 /// Whether `galley mcp` offers a tool, by the name that agents use.

@@ -183,7 +183,7 @@ Result<std::string> staged_text(const StagedProgram& staged, const std::string& 
       has_words ? "galley " + command.substr(before.size()) : without_own_name(staged, command);
   if (is_own_command(own)) return before + own.substr(own.find(' ') + 1);
   GALLEY_ASSIGN(std::vector<std::string> words, exec_words(staged));
-  words.insert(words.end(), {"sh", "-c"});
+  words.insert(words.end(), {staged.shell, "-c"});
   const std::string line = shell_words(words);
   if (command.starts_with(line) && is_shell_word(command.substr(line.size()))) return command;
   return line + shell_word(command);

@@ -44,8 +44,9 @@ struct CommandSettings {
 /// `/usr/bin/galley --agent codex --session 7f3a`.
 struct StagedProgram {
   std::string program = "galley";
-  std::string agent;    ///< may be empty
-  std::string session;  ///< may be empty
+  std::string agent;         ///< may be empty
+  std::string session;       ///< may be empty
+  std::string shell = "sh";  ///< runs the text of a command
   /// Asked for a command only.
   std::function<Result<CommandSettings>()> settings = {};
 };

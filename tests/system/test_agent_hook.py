@@ -41,6 +41,7 @@ EVENTS = {"claude": ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
           "gemini": ("BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent"),
           "opencode": ("chat.message", "tool.execute.before", "tool.execute.after", "session.idle")}
 SHELLS = {"codex": "Bash", "claude": "Bash", "gemini": "run_shell_command", "opencode": "bash"}
+SHELL = "bash" if Path("/bin/bash").exists() else "sh"  # that runs their commands
 
 
 class HookCase(SystemCase):
@@ -318,7 +319,7 @@ class StagedCommands(HookCase):
                 self.assertEqual(answer, "replace")
                 self.assertEqual(changed["description"], "d")
                 self.assertTrue(changed["command"].startswith(
-                    f"{PROGRAM} --agent {agent} --session s exec --begin --keep-on-failure -- sh -c "))
+                    f"{PROGRAM} --agent {agent} --session s exec --begin --keep-on-failure -- {SHELL} -c "))
 
     def test_the_staged_command_does_the_same_and_writes_nothing_to_disk(self):
         command = "printf '%s\\n' \"a'b\" '$HOME' \\$x > 'new file'\nls \"new file\""
@@ -423,7 +424,7 @@ class StagedCommands(HookCase):
                         "galley commit --agent person", "galley run -- sh", "galley trust", "galley diff > x",
                         "galley validate --verdict x", "galley -C / diff", "galley log $(rm x)", "galley"):
             _, changed = self.answer("codex", "Bash", {"command": command})
-            self.assertIn("exec --begin --keep-on-failure -- sh -c", changed["command"], command)
+            self.assertIn(f"exec --begin --keep-on-failure -- {SHELL} -c", changed["command"], command)
 
     def test_options_of_own_commands_are_known_unless_they_lead_elsewhere(self):
         elsewhere = {"-C", "--repo", "--ref", "--config", "--agent", "--html", "--color", "--raw", "--reason", "--version"}
@@ -502,7 +503,17 @@ class OneWorld(HookCase):
             with self.subTest(agent):
                 _, changed = self.answer(agent, tool, {"command": "make"}, session_id="7f-3a")
                 self.assertEqual(changed["command"], f"{PROGRAM} --agent {agent} --session 7f-3a exec --commit "
-                                                     "--propose-ignored -- sh -c make")
+                                                     f"--propose-ignored -- {SHELL} -c make")
+
+    def test_a_command_of_bash_runs_in_bash(self):
+        if SHELL != "bash":
+            self.skipTest("there is no bash")
+        command = "set -o pipefail; words=(o k); [[ 1 == 1 ]] && source <(echo 'echo \"${words[*]}\" > a.txt')"
+        for agent in SHELLS:
+            with self.subTest(agent):
+                (self.work / "a.txt").unlink(missing_ok=True)
+                self.shell(command, agent)
+                self.assertEqual((self.work / "a.txt").read_text(), "o k\n")
 
     def test_a_command_has_the_network_if_a_trusted_configuration_and_the_agents_profile_give_it(self):
         self.need_walls()
