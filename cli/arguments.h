@@ -132,6 +132,7 @@ struct RunArguments {
   std::string commit_time = "ask";  ///< acp --commit: ask, turn or session
   bool shares_network = false;
   std::vector<std::string> hosts;  ///< --allow-host
+  uint32_t idle_wait_s = 3;        ///< --wait SECONDS, of sync
   bool proposes_ignored = false;
   bool commits = false;
   bool keeps = false;

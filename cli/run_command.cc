@@ -18,6 +18,7 @@
 #include "cli/person.h"
 #include "cli/render.h"
 #include "cli/run_commits.h"
+#include "cli/run_idle.h"
 #include "cli/run_service.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/place.h"
@@ -449,9 +450,27 @@ std::string sync_text(const InnerTransaction::SyncedRun& done, const std::string
   return text;
 }
 
+/// Waits until the program is idle, and says so if it was not in time. Without a wait it returns
+/// false.
+Result<bool> wait_for_run(Session& session, const RunFolder& folder) {
+  const std::chrono::seconds patience(session.arguments().run.idle_wait_s);
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const RunNote note, folder.note());
+  session.terminal().work_on("waiting until the program is idle");
+  const bool is_idle = wait_until_idle(note.supervisor, patience, place_of(*workspace).clock());
+  if (!is_idle && patience.count() > 0) {
+    session.say(
+        fmt::format("the program was not idle for {}: what it wrote to a file during the sync may "
+                    "be lost, and it may have read a part of one; look at them in the run",
+                    counted(patience.count(), "second")));
+  }
+  return is_idle;
+}
+
 Result<int> sync(Session& session) {
   GALLEY_TRY(refuse_inside_exec("sync"));
   GALLEY_ASSIGN(const RunFolder folder, named_run(session, session.arguments().id));
+  GALLEY_ASSIGN(const bool was_idle, wait_for_run(session, folder));
   GALLEY_ASSIGN(Transaction transaction, session.resume(folder.tx()));
   GALLEY_ASSIGN(InnerTransaction::SyncedRun done, inner(transaction).sync_run());
   Conflict conflict;
@@ -464,7 +483,8 @@ Result<int> sync(Session& session) {
   if (session.is_json()) {
     Json document = {{"schema", "galley.sync/1"}, {"ok", is_whole},
                      {"tx", folder.tx()},         {"taken", paths_json(done.taken)},
-                     {"merged", Json::array()},   {"skipped", paths_json(done.skipped)}};
+                     {"merged", Json::array()},   {"skipped", paths_json(done.skipped)},
+                     {"was_idle", was_idle}};
     for (const MergedPath& one : done.merged) {
       document["merged"].push_back({{"path", one.path.str()}, {"how", one.how}});
     }

@@ -348,10 +348,12 @@ void add_run_commands(OptionTable& table) {
   stop->add_option("id", args.id,
                    "Name of the run, or the first digits of its id; the only one by default")
       ->type_name("N");
-  table
-      .add("sync", "Give a program that galley run started what others committed",
-           kTransactionGroup)
-      ->add_option("id", args.id,
+  CLI::App* sync = table.add("sync", "Give a program that galley run started what others committed",
+                             kTransactionGroup);
+  sync->add_option("--wait", args.run.idle_wait_s,
+                   "Wait so long until the program is idle (default 3, 0: do not wait)")
+      ->type_name("SECONDS");
+  sync->add_option("id", args.id,
                    "Name of the run, or the first digits of its id; the only one by default")
       ->type_name("N");
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 import unittest
 
 from support import GALLEY
@@ -77,6 +78,27 @@ class Sync(RunCase):
         self.end(one)
         self.assertEqual((self.work / "shared.txt").read_text(), "A\nb\nC\nd\nE\n")
         self.assertEqual((self.work / "two.txt").read_text(), "two\n")
+
+    def test_it_waits_until_the_program_is_idle_and_says_if_it_is_not(self):
+        shell = self.start("--name", "mine", "--drop")
+        self.commit("new.txt", "new\n")
+        said = json.loads(self.galley("--json", "sync", "--wait", "60", expect=0).stdout)
+        self.assertEqual((said["was_idle"], said["taken"]), (True, ["new.txt"]))
+        self.inside(shell, "(until [ -e stop ]; do :; done) & echo $!")
+        self.commit("newer.txt", "newer\n")
+        began = time.monotonic()
+        said = self.galley("sync", "--wait", "1", expect=0)
+        self.assertGreaterEqual(time.monotonic() - began, 1)
+        self.assertIn(b"not idle for 1 second", said.stderr)
+        self.assertIn(b"newer.txt", said.stdout)
+        said = json.loads(self.galley("--json", "sync", "--wait", "0", expect=0).stdout)
+        self.assertFalse(said["was_idle"])
+        busy = subprocess.Popen([GALLEY, "-C", str(self.work), "--json", "sync", "--wait", "120"], stdout=subprocess.PIPE,
+                                env={**os.environ, **self.environment})
+        self.inside(shell, "touch stop; wait")
+        said, _ = busy.communicate(timeout=200)
+        self.assertTrue(json.loads(said)["was_idle"])
+        self.end(shell)
 
     def test_a_conflict_is_named_and_the_file_stays(self):
         shell = self.start("--name", "mine", "--drop")
