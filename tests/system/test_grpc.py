@@ -221,7 +221,7 @@ class Identity(GrpcCase):
                 self.assertIn(name, said.stderr.decode())
 
 
-class Certificates(GrpcCase):
+class CertificateCase(GrpcCase):
     """Over TCP, a principal is the subject of a client certificate."""
 
     def setUp(self):
@@ -270,6 +270,8 @@ rights = ["approve"]
         self.addCleanup(client.close)
         return client
 
+
+class Certificates(CertificateCase):
     def test_only_known_certificates_may_call(self):
         with self.assertRaisesRegex(AssertionError, "needs certificates"):
             self.serve(address="localhost:0")

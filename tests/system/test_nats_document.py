@@ -119,6 +119,24 @@ class Document(test_nats.NatsCase):
         self.assertTrue(results[0]["transaction"])
         self.assertEqual(results[1:], [{"written": True}, {"committed": True}, "x"])
 
+    def test_errors_reach_the_client_of_npm(self):
+        server = self.start_server()
+        self.start_door(server)
+        outside = json.dumps(self.call_of(action="read", path="../a.txt"))
+        wrong = json.dumps(self.call_of(action="jump", path="workspace/a.txt"))
+        write = json.dumps(self.call_of(action="write", path="workspace/b.txt", content="x"))
+        subjects = (f"{test_nats.FILES}.request", "tool.filesystem.request")
+        for subject in subjects:
+            bare, *replies = self.ask(server, [(subject, text) for text in ("{", outside, wrong)])
+            self.assertEqual((sorted(bare), bare["error"]["code"]), (["error", "success"], "INTERNAL_ERROR"))
+            for reply, code in zip(replies, ("POLICY_DENIED", "VALIDATION_ERROR")):
+                self.assertEqual((reply["type"], reply["payload"]["success"], reply["payload"]["error"]["code"]), ("tool.response", False, code))
+        invalid, unread = self.ask(server, [(f"{test_nats.FILES}.validate", text) for text in (wrong, "{")])
+        self.assertEqual((invalid["valid"], "action" in invalid["errors"][0]), (False, True))
+        self.assertEqual(unread["error"]["code"], "INTERNAL_ERROR")
+        first, again = self.ask(server, [(subject, write) for subject in subjects])
+        self.assertEqual([reply["payload"]["metadata"]["cached"] for reply in (first, again)], [False, True])
+
 
 if __name__ == "__main__":
     unittest.main()
