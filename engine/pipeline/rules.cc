@@ -54,6 +54,7 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
                       " asks for what no person has trusted, so that part is ignored: " + all +
                       ". Review it with: galley trust");
   }
+  for (const auto& one : options.validators) config.validators.push_back(*one);
   config.grants = grant_book_;
   config.configuration_is_editable |= user.config.edits_configuration;
   config.agent_files_are_editable |= user.config.edits_configuration;

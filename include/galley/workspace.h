@@ -22,6 +22,7 @@ namespace galley {
 class Clock;
 class CommandRunner;
 struct UserSettings;
+struct ValidatorConfig;
 struct WorkspaceState;
 struct WorkspaceTree;
 
@@ -56,6 +57,8 @@ struct WorkspaceOptions {
   CommandRunner* runner = nullptr;  ///< runs commands and command validators; null: the sandbox
   const Clock* clock = nullptr;     ///< null: the system's
   std::shared_ptr<const UserSettings> user = nullptr;  ///< already loaded personal settings
+  /// Trusted, and added to the validators of galley.toml.
+  std::vector<std::shared_ptr<const ValidatorConfig>> validators = {};
   /// The tree to show instead of the files at the path. Then nothing is stored or committed.
   std::shared_ptr<const WorkspaceTree> tree = nullptr;
 };

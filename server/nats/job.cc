@@ -55,6 +55,21 @@ Result<std::vector<Job::Call>> calls_of(const json& job) {
   return calls;
 }
 
+Result<std::vector<std::string>> validators_of(const json& job) {
+  std::vector<std::string> names;
+  const auto found = job.find("validators");
+  if (found == job.end()) return names;
+  const auto is_name = [](const json& one) {
+    return one.is_string() && one.get_ref<const std::string&>().size() <= kMostNameBytes;
+  };
+  if (!found->is_array() || found->size() > Job::kMostValidators ||
+      !std::all_of(found->begin(), found->end(), is_name)) {
+    return malformed("has 'validators' that are not a list of at most " +
+                     std::to_string(Job::kMostValidators) + " names");
+  }
+  return found->get<std::vector<std::string>>();
+}
+
 nlohmann::ordered_json json_of(const Finding& finding) {
   nlohmann::ordered_json text = {{"rule", finding.rule},
                                  {"severity", kSeverities[static_cast<size_t>(finding.severity)]}};
@@ -87,8 +102,9 @@ Result<Job> parse_job(std::string_view text) {
   limits.max_bytes = Job::kMostBytes;
   GALLEY_ASSIGN(const json document, parse_json(text, limits));
   if (!document.is_object()) return malformed("is not a JSON object");
-  constexpr std::array<std::string_view, 9> kMembers = {
-      "id", "repository", "ref", "base", "edits", "calls", "agent", "reason", "priority"};
+  constexpr std::array<std::string_view, 11> kMembers = {
+      "id",      "repository", "ref",   "base",   "edits",   "calls",
+      "profile", "validators", "agent", "reason", "priority"};
   for (const auto& [name, value] : document.items()) {
     if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
       return malformed("has an unknown member '" + printable_line(name, kMostIdBytes) + "'");
@@ -111,6 +127,8 @@ Result<Job> parse_job(std::string_view text) {
   GALLEY_ASSIGN(job.edits, text_of(document, "edits", Job::kMostBytes));
   GALLEY_ASSIGN(job.calls, calls_of(document));
   if (job.edits.empty() == job.calls.empty()) return malformed("needs either 'edits' or 'calls'");
+  GALLEY_ASSIGN(job.profile, text_of(document, "profile", kMostNameBytes));
+  GALLEY_ASSIGN(job.validators, validators_of(document));
   GALLEY_ASSIGN(job.agent, text_of(document, "agent", kMostIdBytes));
   GALLEY_ASSIGN(job.reason, text_of(document, "reason", kMostMessageBytes));
   GALLEY_ASSIGN(const std::string priority, text_of(document, "priority", kMostIdBytes));

@@ -23,6 +23,7 @@ struct Job {
 
   static constexpr size_t kMostBytes = size_t{1} << 20U;  ///< the usual limit of a NATS message
   static constexpr size_t kMostCalls = 1'000;
+  static constexpr size_t kMostValidators = 100;
 
   std::string id;          ///< 1 to 64 of `A-Z a-z 0-9 - _`; the same id is the same job
   std::string repository;  ///< an address that git can fetch from and push to
@@ -30,6 +31,8 @@ struct Job {
   std::string base;        ///< a commit that the branch must contain, in hexadecimal; empty: any
   std::string edits;       ///< a patch, an answer of a model, blocks; or `calls`
   std::vector<Call> calls;
+  std::string profile;  ///< of tools, to which the calls are limited; empty: all tools
+  std::vector<std::string> validators;  ///< of the worker, which judge in addition
   std::string agent;
   std::string reason;
   Priority priority = Priority::kNormal;

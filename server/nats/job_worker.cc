@@ -9,13 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include <galley/workspace.h>
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/pipeline/rules.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 #include "staging/git/git_objects.h"
 #include "staging/git/git_program.h"
+#include "tools/profiles.h"
 
 namespace galley {
 namespace {
@@ -128,6 +131,10 @@ JobReceipt refused(const Job& job, const Refused& no,
 
 /// Stages the job's edits or calls, all or none.
 Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& options) {
+  const ToolProfile* profile = nullptr;
+  if (!job.profile.empty()) {
+    GALLEY_ASSIGN(profile, profile_named(job.profile));
+  }
   if (!job.edits.empty()) {
     const EditResult edited = transaction.apply(job.edits);
     if (edited) return {};
@@ -136,6 +143,7 @@ Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& 
     return fail(std::move(why));
   }
   for (const Job::Call& call : job.calls) {
+    if (profile != nullptr) GALLEY_TRY(profile->check_shows(call.tool));
     const CallResult done = transaction.call(call.tool, call.arguments, options);
     if (!done) return fail(done.error());
   }
@@ -166,8 +174,8 @@ struct JobWorker::Place {
   GitProgram git;
 };
 
-JobWorker::JobWorker(NatsConfig config, std::string cache, std::unique_ptr<WritableFile> lock)
-    : config_(std::move(config)), cache_(std::move(cache)), lock_(std::move(lock)) {}
+JobWorker::JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock)
+    : config_(std::move(config)), own_(std::move(own)), lock_(std::move(lock)) {}
 JobWorker::~JobWorker() = default;
 
 Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
@@ -189,9 +197,15 @@ Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
                 "another worker uses the cache '" + printable_line(config.cache) +
                     "': give each worker its own");
   }
-  std::string cache = config.cache;
+  Config own;
+  if (!config.validators.empty()) {
+    GALLEY_ASSIGN(const std::string text,
+                  read_unshared_file(config.validators, limits::kMaxConfigBytes));
+    GALLEY_ASSIGN(own, parse_config(text, config.validators));
+    GALLEY_TRY(check_validators(own, *folder));
+  }
   return std::unique_ptr<JobWorker>(
-      new JobWorker(std::move(config), std::move(cache), std::move(lock)));
+      new JobWorker(std::move(config), std::move(own), std::move(lock)));
 }
 
 bool JobWorker::may_use(const std::string& repository) const {
@@ -206,12 +220,12 @@ bool JobWorker::may_use(const std::string& repository) const {
 /// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
 Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
   const std::string name = ContentId::of(job.repository).hex() + ".git";
-  const std::string directory = cache_ + "/" + name;
-  GALLEY_ASSIGN(const auto folder, open_disk_directory(cache_));
+  const std::string directory = config_.cache + "/" + name;
+  GALLEY_ASSIGN(const auto folder, open_disk_directory(config_.cache));
   GALLEY_ASSIGN(const FileStat there, folder->stat(chosen_path(name)));
   if (there.kind == FileKind::kAbsent) {
-    GALLEY_TRY(
-        GitProgram::in_other_repository(cache_).run({"init", "--quiet", "--bare", directory}));
+    GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
+                   .run({"init", "--quiet", "--bare", directory}));
   }
   GitProgram git = GitProgram::in_other_repository(directory).with_protocols(kProtocols);
   Place place{directory, job.ref.starts_with("refs/") ? job.ref : "refs/heads/" + job.ref, git};
@@ -307,18 +321,34 @@ Result<std::optional<JobReceipt>> JobWorker::try_once(
   return stage_and_push(*place, job, stop, on_progress);
 }
 
+/// Errors: kUsage `job.validator`, which names it.
+Result<WorkspaceOptions> JobWorker::options_of(const Job& job) const {
+  WorkspaceOptions options;
+  options.session = job.session();
+  options.config_file = config_.galley_toml;
+  options.trusts_configuration = !config_.galley_toml.empty();
+  options.uses_personal_settings = true;
+  for (const std::string& name : job.validators) {
+    const auto found = std::ranges::find(own_.validators, name, &ValidatorConfig::name);
+    if (found == own_.validators.end()) {
+      return fail(
+          ErrorKind::kUsage, "job.validator",
+          "the configuration of the workers has no validator '" + printable_line(name) + "'");
+    }
+    options.validators.push_back(std::make_shared<const ValidatorConfig>(*found));
+  }
+  return options;
+}
+
 /// Returns no receipt if the branch moved meanwhile.
 Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
     const Place& place, const Job& job, const std::stop_token& stop,
     const std::function<void(const std::string&)>& on_progress) const {
   const GitObjects objects(place.git);
   GALLEY_ASSIGN(const GitObjectHead fetched_tip, objects.look(place.branch));
-  WorkspaceOptions options;
-  options.session = job.session();
-  options.config_file = config_.galley_toml;
-  options.trusts_configuration = !config_.galley_toml.empty();
-  options.uses_personal_settings = true;
-  const auto workspace = Workspace::open_git(place.directory, place.branch, std::move(options));
+  auto options = options_of(job);
+  if (!options) return refused(job, options.error());
+  const auto workspace = Workspace::open_git(place.directory, place.branch, *std::move(options));
   if (!workspace && is_transient(workspace.error())) return fail(workspace.error());
   if (!workspace) return refused(job, workspace.error());
   // Opening completed the commit of a worker that was killed. The repository does not have it.

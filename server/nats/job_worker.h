@@ -6,7 +6,9 @@
 #include <stop_token>
 #include <string>
 
+#include <galley/workspace.h>
 #include "base/result.h"
+#include "engine/policy/config.h"
 #include "server/nats/job.h"
 #include "server/nats/nats_config.h"
 #include "staging/fs/directory.h"
@@ -29,7 +31,8 @@ class JobWorker {
  public:
   static constexpr uint32_t kMostAttempts = 8;  ///< how often one delivery follows a moved branch
 
-  /// Errors: kUsage `worker.no_cache`, `worker.no_repositories`; kRefused `worker.cache_in_use`.
+  /// Errors: kUsage `worker.no_cache`, `worker.no_repositories`; kRefused `worker.cache_in_use`;
+  ///         kInvalid `config.*` of the validators.
   [[nodiscard]] static Result<std::unique_ptr<JobWorker>> open(NatsConfig config);
   ~JobWorker();
   JobWorker(const JobWorker&) = delete;
@@ -48,7 +51,7 @@ class JobWorker {
 
  private:
   struct Place;
-  JobWorker(NatsConfig config, std::string cache, std::unique_ptr<WritableFile> lock);
+  JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock);
   [[nodiscard]] bool may_use(const std::string& repository) const;
   [[nodiscard]] Result<Place> fetched(const Job& job) const;
   [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,
@@ -60,8 +63,10 @@ class JobWorker {
       const Place& place, const Job& job, const std::stop_token& stop,
       const std::function<void(const std::string&)>& on_progress) const;
 
+  [[nodiscard]] Result<WorkspaceOptions> options_of(const Job& job) const;
+
   NatsConfig config_;
-  std::string cache_;
+  Config own_;  ///< with the validators that jobs may name
   std::unique_ptr<WritableFile> lock_;
 };
 

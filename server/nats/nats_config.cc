@@ -62,6 +62,7 @@ void read_root(ConfigTable& root, NatsConfig& config) {
   }
   file_name(root, "cache", config.cache);
   root.texts("repositories", config.repositories);
+  file_name(root, "validators", config.validators);
   bounded(root, "drain_ms", config.drain_ms, kMostDrainMs);
   root.table("connection", [&](ConfigTable& table) { read_connection(table, config); });
 }

@@ -32,6 +32,7 @@ struct NatsConfig {
 
   std::string cache;                      ///< of a worker: its folder, for repositories
   std::vector<std::string> repositories;  ///< of a worker: the addresses that jobs may name
+  std::string validators;                 ///< of a worker: file of validators that jobs may name
 
   std::string credentials;  ///< file of a user: its JWT and seed
   std::string nkey;         ///< public key of a user

@@ -297,6 +297,41 @@ class Jobs(JobCase):
         self.assertEqual((refused["outcome"], refused["reason"]), ("refused", "path.outside"), refused)
         self.assertEqual(self.history(repository), ["job-j1"])
 
+    def test_a_job_names_validators_of_the_worker_and_a_profile_of_tools(self):
+        repository = self.make_repository(files=[("a.txt", "one\n"), ("galley.toml", "[[validator]]\nname = 'small'\nbuiltin = 'size'\nmax_bytes = 100\n")])
+        own = self.scratch / "validators.toml"
+        own.write_text('[[validator]]\nname = "no-two"\nbuiltin = "forbidden_text"\npatterns = ["two"]\n'
+                       f'[[validator]]\nname = "runs"\ncommand = ["sh", "-c", "! grep three a.txt"]\n')
+        self.start_worker(f'validators = "{own}"\n')
+        two = PATCH.format("a.txt", "one", "two")
+        for name, more, reason in (
+                ("unknown", {"edits": two, "validators": ["no-two", "nobody"]}, "job.validator"),
+                ("forbidden", {"edits": two, "validators": ["no-two"]}, "gate.validator_failed"),
+                ("ran", {"edits": PATCH.format("a.txt", "one", "three"), "validators": ["runs"]}, "gate.validator_failed"),
+                ("of-repository", {"edits": PATCH.format("a.txt", "one", "x" * 200), "validators": ["no-two"]}, "gate.validator_failed"),
+                ("other-profile", {"edits": two, "profile": "nobody"}, "profile.unknown"),
+                ("other-tool", {"calls": [{"tool": "Write", "args": {"file_path": "b.txt", "content": "b\n"}}], "profile": "aios"}, "tool.not_in_profile")):
+            with self.subTest(name):
+                job = {**self.job(repository, name), **more}
+                if "calls" in more:
+                    del job["edits"]
+                receipt = self.submit(job)
+                self.assertEqual((receipt["outcome"], receipt["reason"]), ("refused", reason), receipt)
+                if "nobody" in str(more):
+                    self.assertIn("nobody", receipt["message"])
+        self.assertEqual(self.history(repository), [])
+        self.assertEqual(self.submit(self.job(repository, edits=two))["outcome"], "committed", "the job names no validator")
+        calls = [{"tool": "fs.write", "args": {"path": "b.txt", "content": "b\n"}}]
+        job = {**self.job(repository, "j2"), "calls": calls, "profile": "aios", "validators": ["no-two", "runs"]}
+        del job["edits"]
+        self.assertEqual(self.submit(job)["outcome"], "committed")
+
+    def test_validators_that_cannot_be_used_are_told_at_the_start(self):
+        own = self.scratch / "validators.toml"
+        own.write_text('[[validator]]\nname = "x"\nbuiltin = "nothing"\n')
+        with self.assertRaisesRegex(AssertionError, "validators.toml:3"):
+            self.start_worker(f'validators = "{own}"\n')
+
     def test_refusals_name_their_reason_and_change_nothing(self):
         repository = self.make_repository()
         self.git("clone", "-q", "--bare", repository, self.scratch / "foreign.git")
@@ -329,6 +364,7 @@ class Jobs(JobCase):
         for wrong in ("{", "[]", '{"id": "a b"}', '{"id": "a", "repository": "x", "ref": "main"}',
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "more": 1}',
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "priority": "now"}',
+                      '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "validators": "json"}',
                       '{"id": "a", "repository": "x", "ref": "main", "calls": [{"tool": 1, "args": {}}]}'):
             with self.subTest(wrong):
                 self.tool("submit", stdin=wrong, expect=2)
