@@ -44,39 +44,37 @@ std::string subject_of(Job::Priority priority) {
   return "galley.jobs." + std::string(word_of(priority));
 }
 
-natsStatus add_stream(jsCtx* context) {
-  const char* subjects[] = {"galley.jobs.*"};
+/// Adds a stream of one subject. An administrator may have made it before, with other limits.
+natsStatus add_stream(jsCtx* context, const char* name, const char* subject,
+                      const std::function<void(jsStreamConfig&)>& set_limits) {
   jsStreamConfig stream;
   jsStreamConfig_Init(&stream);
-  stream.Name = kStream;
-  stream.Subjects = subjects;
+  stream.Name = name;
+  stream.Subjects = &subject;
   stream.SubjectsLen = 1;
-  stream.Retention = js_WorkQueuePolicy;
-  stream.Discard = js_DiscardNew;
-  stream.MaxMsgs = JobQueue::kMostWaiting;
-  stream.MaxMsgSize = kMessageBytes;
   stream.Duplicates = kSameJobNs;
+  set_limits(stream);
   jsErrCode code{};
   const natsStatus status = js_AddStream(nullptr, context, &stream, nullptr, &code);
-  // The account's administrator may have made it with other limits.
   return code == JSStreamNameExistErr ? NATS_OK : status;
+}
+
+natsStatus add_job_stream(jsCtx* context) {
+  return add_stream(context, kStream, "galley.jobs.*", [](jsStreamConfig& stream) {
+    stream.Retention = js_WorkQueuePolicy;
+    stream.Discard = js_DiscardNew;
+    stream.MaxMsgs = JobQueue::kMostWaiting;
+    stream.MaxMsgSize = kMessageBytes;
+  });
 }
 
 /// The letters of dead jobs. The oldest make room for new ones.
 natsStatus add_dead_stream(jsCtx* context) {
-  const char* subjects[] = {"galley.dead.*"};
-  jsStreamConfig stream;
-  jsStreamConfig_Init(&stream);
-  stream.Name = kDeadStream;
-  stream.Subjects = subjects;
-  stream.SubjectsLen = 1;
-  stream.MaxMsgs = kMostDead;
-  stream.MaxBytes = kMostDeadBytes;
-  stream.MaxAge = std::chrono::nanoseconds(JobReceipt::kKept).count();
-  stream.Duplicates = kSameJobNs;
-  jsErrCode code{};
-  const natsStatus status = js_AddStream(nullptr, context, &stream, nullptr, &code);
-  return code == JSStreamNameExistErr ? NATS_OK : status;
+  return add_stream(context, kDeadStream, "galley.dead.*", [](jsStreamConfig& stream) {
+    stream.MaxMsgs = kMostDead;
+    stream.MaxBytes = kMostDeadBytes;
+    stream.MaxAge = std::chrono::nanoseconds(JobReceipt::kKept).count();
+  });
 }
 
 /// The id of the message by which a dead job is submitted again.
@@ -209,7 +207,7 @@ Result<void> JobQueue::State::connect(const std::string& address) {
         connection_error("no connection to the NATS server at " + shown_address(address), s));
   }
   s = natsConnection_JetStream(&context, connection, nullptr);
-  if (s == NATS_OK) s = add_stream(context);
+  if (s == NATS_OK) s = add_job_stream(context);
   if (s != NATS_OK) return fail(jetstream_error("the queue of jobs cannot be opened", s));
   GALLEY_ASSIGN(book, JobBook::open(context));
   return {};
