@@ -36,8 +36,11 @@ constexpr int kMessageBytes = static_cast<int>(Job::kMostBytes) + 4'096;  // and
 constexpr uint64_t kMostDoubled = 10;  ///< of a delay: 2^10 seconds are more than kMostDelayMs
 constexpr const char* kStream = "GALLEY_JOBS";
 constexpr const char* kDeadStream = "GALLEY_DEAD";
+constexpr const char* kAuditStream = "GALLEY_AUDIT";
+constexpr int64_t kNoLimit = -1;
 constexpr int64_t kMostDead = 100'000;
-constexpr int64_t kMostDeadBytes = int64_t{1} << 30U;
+constexpr int64_t kMostKeptBytes = int64_t{1} << 30U;  ///< of the letters, and of the records
+constexpr std::string_view kSessionPrefix = "job-";    ///< Job::session()
 constexpr std::array kQueues = {Job::Priority::kHigh, Job::Priority::kNormal, Job::Priority::kLow};
 
 std::string subject_of(Job::Priority priority) {
@@ -68,11 +71,11 @@ natsStatus add_job_stream(jsCtx* context) {
   });
 }
 
-/// The letters of dead jobs. The oldest make room for new ones.
-natsStatus add_dead_stream(jsCtx* context) {
-  return add_stream(context, kDeadStream, "galley.dead.*", [](jsStreamConfig& stream) {
-    stream.MaxMsgs = kMostDead;
-    stream.MaxBytes = kMostDeadBytes;
+/// The letters of dead jobs, or the audit records. The oldest make room for new ones.
+natsStatus add_kept_stream(jsCtx* context, const char* name, const char* subject, int64_t most) {
+  return add_stream(context, name, subject, [most](jsStreamConfig& stream) {
+    stream.MaxMsgs = most;
+    stream.MaxBytes = kMostKeptBytes;
     stream.MaxAge = std::chrono::nanoseconds(JobReceipt::kKept).count();
   });
 }
@@ -193,6 +196,9 @@ struct JobQueue::State {
   Result<void> handle(Delivery& delivery, JobWorker& worker, const std::function<bool()>& must_end,
                       const std::function<void(const std::string&)>& log) const;
   Result<void> settle(Delivery& delivery, const JobReceipt& receipt, uint64_t claim) const;
+  natsStatus publish(const std::string& subject, const std::string& text,
+                     const std::string& message_id) const;
+  Result<void> publish_record(std::string_view record, const std::string& id) const;
   Result<void> finish(Delivery& delivery, const std::string& id, const JobBook::Entry& ended) const;
 };
 
@@ -282,8 +288,10 @@ Result<uint64_t> JobQueue::waiting() {
 // --- for workers ----------------------------------------------------------------------------
 
 Result<void> JobQueue::State::open_queues() {
-  if (const natsStatus s = add_dead_stream(context); s != NATS_OK) {
-    return fail(jetstream_error("the stream of dead jobs cannot be opened", s));
+  natsStatus s = add_kept_stream(context, kDeadStream, "galley.dead.*", kMostDead);
+  if (s == NATS_OK) s = add_kept_stream(context, kAuditStream, "galley.audit.*", kNoLimit);
+  if (s != NATS_OK) {
+    return fail(jetstream_error("the streams of dead jobs and of records cannot be opened", s));
   }
   for (size_t i = 0; i < kQueues.size(); ++i) {
     const std::string name = "workers-" + std::string(word_of(kQueues[i]));
@@ -291,8 +299,8 @@ Result<void> JobQueue::State::open_queues() {
     jsSubOptions_Init(&options);
     options.Stream = kStream;
     options.Config.AckWait = kAckWaitNs;
-    const natsStatus s = js_PullSubscribe(&queues[i], context, subject_of(kQueues[i]).c_str(),
-                                          name.c_str(), nullptr, &options, nullptr);
+    s = js_PullSubscribe(&queues[i], context, subject_of(kQueues[i]).c_str(), name.c_str(), nullptr,
+                         &options, nullptr);
     if (s != NATS_OK) return fail(jetstream_error("no jobs can be taken", s));
   }
   return {};
@@ -326,24 +334,41 @@ std::string letter_of(const std::string& job, const std::string& receipt) {
   return json_text(letter);
 }
 
-/// Publishes the letter of a dead job, and then acknowledges the job.
+/// Publishes a text that a stream keeps. A text of the same id is kept once.
+natsStatus JobQueue::State::publish(const std::string& subject, const std::string& text,
+                                    const std::string& message_id) const {
+  jsPubOptions options;
+  jsPubOptions_Init(&options);
+  options.MsgId = message_id.c_str();
+  return js_Publish(nullptr, context, subject.c_str(), text.data(), static_cast<int>(text.size()),
+                    &options, nullptr);
+}
+
+/// Publishes one line of an audit log, or one of the same form.
+Result<void> JobQueue::State::publish_record(std::string_view record, const std::string& id) const {
+  const auto document = parse_json(record);
+  std::string hash;
+  if (document && document->is_object()) hash = text_member(*document, "hash");
+  if (hash.empty()) hash = ContentId::of(record).hex();
+  const natsStatus s = publish("galley.audit." + id, std::string(record), hash);
+  if (s != NATS_OK) return fail(jetstream_error("an audit record cannot be published", s));
+  return {};
+}
+
+/// Publishes the receipt, and the letter of a dead job. Then it acknowledges the job.
 Result<void> JobQueue::State::finish(Delivery& delivery, const std::string& id,
                                      const JobBook::Entry& ended) const {
+  if (!ended.receipt.empty()) {
+    const nlohmann::ordered_json record = {
+        {"kind", "job"}, {"receipt", nlohmann::ordered_json::parse(ended.receipt, nullptr, false)}};
+    GALLEY_TRY(publish_record(json_text(record), id));
+  }
   if (!ended.receipt.empty() && ended.outcome == JobReceipt::Outcome::kDead) {
-    std::string letter = letter_of(delivery.text(), ended.receipt);
     const std::string subject = "galley.dead." + id;
     const std::string message_id = again_id(id, ended.revision);
-    jsPubOptions options;
-    jsPubOptions_Init(&options);
-    options.MsgId = message_id.c_str();
-    const auto publish = [&] {
-      return js_Publish(nullptr, context, subject.c_str(), letter.data(),
-                        static_cast<int>(letter.size()), &options, nullptr);
-    };
-    natsStatus s = publish();
+    natsStatus s = publish(subject, letter_of(delivery.text(), ended.receipt), message_id);
     if (s == NATS_MAX_PAYLOAD) {  // the job alone almost filled a message
-      letter = letter_of("null", ended.receipt);
-      s = publish();
+      s = publish(subject, letter_of("null", ended.receipt), message_id);
     }
     if (s != NATS_OK) return fail(jetstream_error("the dead job cannot be published", s));
   }
@@ -431,7 +456,19 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
   }
   job->sent_s = sent_s;
   const Attendance attendance(delivery, must_end, milliseconds(config.drain_ms));
-  const auto done = attempt(*job, claim, dead, {worker, attendance.token(), log});
+  const auto publish = [this](std::string_view record, const std::string& id) {
+    return publish_record(record, id);
+  };
+  auto published = worker.publish_records(*job, publish);
+  std::optional<JobReceipt> done;
+  if (published) {
+    done = attempt(*job, claim, dead, {worker, attendance.token(), log});
+    published = worker.publish_records(*job, publish);
+  }
+  if (!published) {
+    log("job " + job->id + ": " + published.error().message);
+    done.reset();  // another delivery finds what this one did
+  }
   if (done) return settle(delivery, *done, claim.revision);
   book->release(job->id, claim);
   const bool was_stopped = attendance.token().stop_requested();

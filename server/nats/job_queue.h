@@ -21,7 +21,8 @@ namespace galley {
 ///     submit -> galley.jobs.PRIORITY -> worker -> receipt in the JobBook -> acknowledged
 ///                      ^---- again after a crash or a transient error ----'
 ///
-/// A dead job is also published at galley.dead.ID.
+/// A dead job is also published at galley.dead.ID, each audit record and each receipt at
+/// galley.audit.ID.
 ///
 /// Invariant: a job is acknowledged only after its receipt is stored. A receipt is replaced only by
 ///            `committed`, when a silent worker has moved the branch after another one gave up, and

@@ -13,9 +13,11 @@
 #include "base/limits.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/audit/audit_chain.h"
 #include "engine/pipeline/rules.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
+#include "staging/fs/replace_file.h"
 #include "staging/git/git_objects.h"
 #include "staging/git/git_program.h"
 #include "tools/profiles.h"
@@ -30,6 +32,9 @@ constexpr std::chrono::seconds kSearched = JobReceipt::kKept + std::chrono::days
 constexpr uint32_t kMostOldInARow = 100;     ///< then a search follows this line no further
 constexpr uint32_t kMostSearched = 500'000;  ///< commits of one search
 constexpr uint64_t kMostCommitBytes = uint64_t{16} << 20U;
+constexpr const char* kMark = ".published";  ///< no branch has such a name
+constexpr size_t kMostMarkBytes = 100;
+constexpr const char* kLastJob = "last-job";  ///< id, branch and repository, each on a line
 constexpr const char* kUsualAgent = "worker";
 constexpr const char* kProtocols = "file:git:http:https:ssh";
 
@@ -54,6 +59,12 @@ bool is_transient(const Error& error) {
          error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal ||
          // A git process of a killed worker may hold a lock in the cache, or have left it.
          error.reason == "git.index_locked" || error.reason == "git.ref_locked";
+}
+
+std::string repository_name(const Job& job) { return ContentId::of(job.repository).hex() + ".git"; }
+
+std::string branch_of(const Job& job) {
+  return job.ref.starts_with("refs/") ? job.ref : "refs/heads/" + job.ref;
 }
 
 /// What the search for an earlier delivery needs of a commit.
@@ -217,18 +228,22 @@ bool JobWorker::may_use(const std::string& repository) const {
   return false;
 }
 
+/// The repository of a job in the cache.
+std::string JobWorker::directory_of(const Job& job) const {
+  return config_.cache + "/" + repository_name(job);
+}
+
 /// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
 Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
-  const std::string name = ContentId::of(job.repository).hex() + ".git";
-  const std::string directory = config_.cache + "/" + name;
+  const std::string directory = directory_of(job);
   GALLEY_ASSIGN(const auto folder, open_disk_directory(config_.cache));
-  GALLEY_ASSIGN(const FileStat there, folder->stat(chosen_path(name)));
+  GALLEY_ASSIGN(const FileStat there, folder->stat(chosen_path(repository_name(job))));
   if (there.kind == FileKind::kAbsent) {
     GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
                    .run({"init", "--quiet", "--bare", directory}));
   }
   GitProgram git = GitProgram::in_other_repository(directory).with_protocols(kProtocols);
-  Place place{directory, job.ref.starts_with("refs/") ? job.ref : "refs/heads/" + job.ref, git};
+  Place place{directory, branch_of(job), git};
   GALLEY_ASSIGN(const PipedOutput checked, git.try_run({"check-ref-format", place.branch}));
   if (checked.status != 0 || !place.branch.starts_with("refs/heads/")) {
     return fail(ErrorKind::kUsage, "git.not_a_branch",
@@ -408,6 +423,51 @@ Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job,
   GALLEY_ASSIGN(const std::string commit, earlier_commit(place, job, stop));
   if (commit.empty()) return std::optional<JobReceipt>();
   return committed(job, GitObjects(place.git), commit);
+}
+
+Result<void> JobWorker::publish_new(const Job& last, const PublishRecord& publish) const {
+  const auto name = RelPath::parse("galley/" + branch_of(last));
+  const auto repository = open_writable_disk_directory(directory_of(last));
+  if (!name || !repository) return {};  // nothing was staged
+  const auto home = (*repository)->open_writable_directory(*name);
+  if (!home) return {};
+  const RelPath log = chosen_path(".galley/audit.jsonl");
+  uint64_t end = 0;  // of the last record that was published
+  if (const auto text = read_file(**home, chosen_path(kMark), kMostMarkBytes)) {
+    end = number_of<uint64_t>(*text).value_or(0);
+  }
+  GALLEY_ASSIGN(const FileStat stat, (*home)->stat(log));
+  if (stat.size == end) return {};
+  if (stat.size < end) end = 0;  // a new log
+  Result<void> published;
+  const auto take = [&](std::string_view record, bool is_whole) {
+    if (!is_whole || !published) return;
+    published = publish(record, last.id);
+    if (published) end += record.size() + 1;
+  };
+  GALLEY_TRY(for_each_audit_line(**home, log, take, end == 0 ? 0 : end - 1));
+  GALLEY_TRY(published);
+  return replace_file(**home, kMark, std::to_string(end));
+}
+
+Result<void> JobWorker::publish_records(const Job& job, const PublishRecord& publish) const {
+  GALLEY_ASSIGN(const auto folder, open_writable_disk_directory(config_.cache));
+  std::string last_text;
+  if (auto text = read_file(*folder, chosen_path(kLastJob), Job::kMostBytes)) {
+    last_text = *std::move(text);
+  }
+  const std::string text = job.id + "\n" + job.ref + "\n" + job.repository;
+  Job last;
+  const size_t id_end = last_text.find('\n');
+  const size_t ref_end = last_text.find('\n', id_end + 1);
+  if (id_end != last_text.npos && ref_end != last_text.npos) {
+    last.id = last_text.substr(0, id_end);
+    last.ref = last_text.substr(id_end + 1, ref_end - id_end - 1);
+    last.repository = last_text.substr(ref_end + 1);
+    GALLEY_TRY(publish_new(last, publish));
+  }
+  if (last_text == text) return {};
+  return replace_file(*folder, kLastJob, text);
 }
 
 Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& stop,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include <galley/workspace.h>
 #include "base/result.h"
@@ -49,10 +50,20 @@ class JobWorker {
   [[nodiscard]] Result<std::optional<JobReceipt>> landed(const Job& job,
                                                          const std::stop_token& stop) const;
 
+  using PublishRecord =
+      std::function<Result<void>(std::string_view record, const std::string& job_id)>;
+  /// To be called before and after perform(). Gives `publish` the records of the last job of this
+  /// cache that it did not take before, oldest first. So the records of a worker that was killed are
+  /// published before the next job, whatever its branch.
+  /// Errors: those of `publish`; kIo.
+  [[nodiscard]] Result<void> publish_records(const Job& job, const PublishRecord& publish) const;
+
  private:
   struct Place;
   JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock);
   [[nodiscard]] bool may_use(const std::string& repository) const;
+  [[nodiscard]] std::string directory_of(const Job& job) const;
+  [[nodiscard]] Result<void> publish_new(const Job& last, const PublishRecord& publish) const;
   [[nodiscard]] Result<Place> fetched(const Job& job) const;
   [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,
                                                    const std::stop_token& stop) const;

@@ -282,7 +282,7 @@ const std::vector<Room>& rooms() {
         "server/agents"}},
       {"server/nats",
        {"base", "staging/fs", "staging/git", "tools", "engine/policy", "engine/commit",
-        "engine/calls", "engine/stages", "engine/pipeline", "server/session"}},
+        "engine/audit", "engine/calls", "engine/stages", "engine/pipeline", "server/session"}},
   };
   return table;
 }

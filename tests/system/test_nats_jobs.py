@@ -130,13 +130,33 @@ class JobCase(support.SystemCase):
         client.publish("$KV.galley-receipts.j1", json.dumps({"lost": 0, "since": int(time.time()), "held": False, **members}).encode())
         client.flush()
 
-    def letters(self):
-        """Returns the letters of dead jobs, oldest first."""
+    def kept(self, stream):
+        """Returns subject and text of each message of a stream, oldest first."""
         client = NatsClient(self.server.port)
         self.addCleanup(client.close)
-        state = client.request("$JS.API.STREAM.INFO.GALLEY_DEAD", b"")["state"]
-        return [json.loads(base64.b64decode(client.request("$JS.API.STREAM.MSG.GET.GALLEY_DEAD", {"seq": number})["message"]["data"]))
-                for number in range(1, state["messages"] + 1)]
+        state = client.request(f"$JS.API.STREAM.INFO.{stream}", b"")["state"]
+        messages = [client.request(f"$JS.API.STREAM.MSG.GET.{stream}", {"seq": number})["message"] for number in range(1, state["messages"] + 1)]
+        return [(message["subject"], json.loads(base64.b64decode(message["data"]))) for message in messages]
+
+    def letters(self):
+        """Returns the letters of dead jobs, oldest first."""
+        return [letter for _, letter in self.kept("GALLEY_DEAD")]
+
+    def records(self):
+        """Returns the audit records of each job, oldest first. No record is there twice."""
+        records = collections.defaultdict(list)
+        kept = self.kept("GALLEY_AUDIT")
+        texts = [json.dumps(record, sort_keys=True) for _, record in kept]
+        self.assertEqual(len(texts), len(set(texts)))
+        for subject, record in kept:
+            self.assertTrue(subject.startswith("galley.audit."), subject)
+            records[subject.removeprefix("galley.audit.")].append(record)
+        return records
+
+    def receipts_on_record(self, records):
+        """Returns the last receipt of each job in the stream."""
+        told = {name: [record["receipt"] for record in of_job if record["kind"] == "job"] for name, of_job in records.items()}
+        return {name: receipts[-1] for name, receipts in told.items() if receipts}
 
     def history(self, repository):
         """Returns the job of each commit of main after the first, oldest first."""
@@ -331,6 +351,20 @@ class Jobs(JobCase):
         own.write_text('[[validator]]\nname = "x"\nbuiltin = "nothing"\n')
         with self.assertRaisesRegex(AssertionError, "validators.toml:3"):
             self.start_worker(f'validators = "{own}"\n')
+
+    def test_the_audit_records_of_a_job_are_published_once(self):
+        repository = self.make_repository()
+        self.start_worker()
+        receipts = {"j1": self.submit(self.job(repository)), "j2": self.submit(self.job(repository, "j2"))}
+        records = self.records()
+        self.assertEqual(self.receipts_on_record(records), receipts)
+        self.assertEqual([record["kind"] for record in records["j1"]], ["edit", "commit", "begun", "push", "job"])
+        self.assertEqual([record["session_id"] for record in records["j2"] if record["kind"] == "commit"], [])
+        self.assertEqual([record["session_id"] for record in records["j1"] if record["kind"] == "commit"], ["job-j1"])
+        log = next(self.scratch.glob("cache-1/*/galley/refs/heads/main/.galley/audit.jsonl"))
+        lines = sorted(json.loads(line)["hash"] for line in log.read_text().splitlines())
+        told = sorted(record["hash"] for of_job in records.values() for record in of_job if record["kind"] != "job")
+        self.assertEqual(told, lines)
 
     def test_refusals_name_their_reason_and_change_nothing(self):
         repository = self.make_repository()
@@ -617,6 +651,18 @@ class Crashes(JobCase):
     def test_a_worker_that_is_killed_after_the_push(self):
         receipt = self.killed_at('*" push "*) $git "$@"; kill -9 $PPID; exit 1;;')
         self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
+        self.assertEqual([record["kind"] for record in self.records()["j1"]], ["edit", "commit", "begun", "job"])
+
+    def test_records_of_a_killed_worker_are_published_with_its_job(self):
+        repository = self.make_repository()
+        first = self.start_worker(path=self.git_program('*" push "*) $git "$@"; kill -9 $PPID; exit 1;;'))
+        self.submit(self.job(repository), wait=0)
+        self.assertEqual(first.wait(60), -signal.SIGKILL)
+        self.forget_jobs(["GALLEY_JOBS"])
+        self.start_worker(cache=first.cache)
+        self.assertEqual(self.submit(self.job(self.make_repository("two"), "j2"))["outcome"], "committed")
+        records = {name: [record["kind"] for record in of_job] for name, of_job in self.records().items()}
+        self.assertEqual(records, {"j1": ["edit", "commit", "begun"], "j2": ["edit", "commit", "begun", "push", "job"]})
 
     def test_a_worker_that_is_killed_in_the_validator(self):
         client = NatsClient(self.server.port)
@@ -697,6 +743,11 @@ class Crashes(JobCase):
             self.assertIn(receipt["outcome"], ("committed", "refused", "conflict"), receipt)
             self.assertEqual([receipt["commit"]] if receipt["outcome"] == "committed" else [], committed[name], receipt)
         self.assertGreater(len(killed), 0)
+        records = self.records()
+        self.assertEqual(self.receipts_on_record(records), receipts)
+        for name, receipt in receipts.items():
+            if receipt["outcome"] == "committed" and receipt["attempts"] == 1:
+                self.assertIn("commit", [record["kind"] for record in records[name]], receipt)
 
 
 if __name__ == "__main__":
