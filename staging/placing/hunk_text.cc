@@ -64,22 +64,23 @@ class HunkSplicer {
       const size_t at = line_ > first ? std::min(first + k, line_ - 1) : like;
       const bool is_very_last = is_last && k + 1 == added.size();
       const bool is_uneven = fold_ >= LineFolding::kBlanks && !indent.is_uniform();
-      const IndentMap& carried =
-          is_uneven ? own_indent(indent, removed, first, k, added.size()) : indent;
+      const IndentMap& carried = is_uneven ? own_indent(indent, removed, first, added, k) : indent;
       splice.text += new_line(added[k], at, carried, is_very_last, glues);
     }
     out.push_back(std::move(splice));
     return i;
   }
 
-  /// The indentation map for new line `k` if the lines are shifted unevenly: from the line that it
-  /// replaces or, if the numbers of lines differ, from all replaced lines. No shift for insertions.
+  /// The indentation map for the new line `added[k]` if the lines are shifted unevenly: from the
+  /// line that it replaces or, if the numbers of lines differ, from all replaced lines. For
+  /// insertions: from the old lines with its indentation.
   [[nodiscard]] IndentMap own_indent(const IndentMap& indent,
                                      const std::vector<std::string_view>& removed, size_t first,
-                                     size_t k, size_t count) const {
+                                     const std::vector<std::string_view>& added, size_t k) const {
+    if (removed.empty()) return indent.with_shift_of(added[k]);
     IndentMap own = indent.without_shift();
     for (size_t i = 0; i < removed.size(); ++i) {
-      if (removed.size() != count || i == k) own.add(removed[i], file_[first + i]);
+      if (removed.size() != added.size() || i == k) own.add(removed[i], file_[first + i]);
     }
     return own;
   }

@@ -151,13 +151,14 @@ void IndentMap::add(std::string_view pattern_line, std::string_view file_line) {
   const std::string_view from = wide_indent_of(pattern_line);
   const std::string_view to = wide_indent_of(file_line);
   if (trimmed(pattern_line.substr(from.size())).empty()) return;
-  for (const Pair& known : pairs_) {
+  for (Pair& known : pairs_) {
     if (known.pattern == from) {
-      if (known.second != to) has_conflict_ = true;
+      known.is_open = known.is_open || known.second != to;
+      has_conflict_ = has_conflict_ || known.is_open;
       return;
     }
   }
-  pairs_.push_back({std::string(from), std::string(from), std::string(to)});
+  pairs_.push_back({std::string(from), std::string(from), std::string(to), false});
   const auto before = signs_;
   learn(from, to);
   if (signs_.empty()) return;
@@ -233,6 +234,15 @@ IndentMap IndentMap::without_shift() const {
   IndentMap out;
   out.signs_ = signs_;
   out.is_scaled_ = is_scaled_;
+  return out;
+}
+
+IndentMap IndentMap::with_shift_of(std::string_view line) const {
+  IndentMap out = without_shift();
+  const std::string_view indent = wide_indent_of(line);
+  for (const Pair& pair : pairs_) {
+    if (pair.pattern == indent && !pair.is_open) out.pairs_.push_back(pair);
+  }
   return out;
 }
 

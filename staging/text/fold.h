@@ -60,6 +60,8 @@ class IndentMap {
   [[nodiscard]] bool can_carry(std::string_view line) const;
   /// A map that exchanges the same blanks without a shift.
   [[nodiscard]] IndentMap without_shift() const;
+  /// The same with the shift of the old lines that have the indentation of `line`, if it is one.
+  [[nodiscard]] IndentMap with_shift_of(std::string_view line) const;
   /// The shift for reports, such as "+  " or "-\t". Empty if nothing changes or the shift is not
   /// one prefix.
   [[nodiscard]] std::string describe() const;
@@ -78,6 +80,7 @@ class IndentMap {
     std::string pattern;
     std::string first;  ///< the pattern's indentation in the file's blanks
     std::string second;
+    bool is_open = false;  ///< lines of this pattern have other indentations in the file
   };
   std::vector<Pair> pairs_;                   // distinct patterns
   std::map<std::string, std::string> signs_;  // blank of the pattern to the file's; empty: unclear

@@ -119,6 +119,25 @@ TEST(OwnBlanks, BlanksInsideALineStay) {
   EXPECT_EQ(replaced("int   a = 1;\n", "int a = 1;\n", "int a = 2;\n"), "int   a = 2;\n");
 }
 
+TEST(OwnBlanks, AnInsertedLineIsShiftedAsTheOldLinesOfItsIndentation) {
+  const auto inserted = [](const std::string& file, const std::string& hunk) {
+    return made(file,
+                read_apply_patch(
+                    "*** Begin Patch\n*** Update File: f\n@@\n" + hunk + "*** End Patch\n", {}),
+                false);
+  };
+  EXPECT_EQ(inserted("  it(() => {\n    open();\n    submit();\n  });\n",
+                     "   it(() => {\n \topen();\n+\twait();\n \tsubmit();\n   });\n"),
+            "  it(() => {\n    open();\n    wait();\n    submit();\n  });\n");
+  EXPECT_EQ(inserted("if (a) {\n\t\tb();\n\t\tc();\n   }\n",
+                     " if (a) {\n     b();\n+    x();\n     c();\n   }\n"),
+            "if (a) {\n\t\tb();\n\t\tx();\n\t\tc();\n   }\n");
+  // The old lines with its indentation disagree.
+  EXPECT_EQ(
+      inserted("if (a) {\n\tb();\n    c();\n}\n", " if (a) {\n   b();\n+  x();\n   c();\n }\n"),
+      "if (a) {\n\tb();\n  x();\n    c();\n}\n");
+}
+
 TEST(OwnBlanks, TheNewTextCountsWhereTheEditChangesBlanks) {
   EXPECT_EQ(replaced("\tputs(\"a  b\");\n", "puts(\"a b\");\n", "puts(\"a   b\");\n"),
             "\tputs(\"a   b\");\n");
