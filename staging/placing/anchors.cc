@@ -21,6 +21,18 @@ namespace {
 /// Maximum number of lines that are tried for one anchor.
 constexpr size_t kTriedLines = 1000;
 
+/// The depth of a heading of Markdown below the first; 0 for other lines. A single `#` begins
+/// comments, too.
+size_t heading_depth(std::string_view line) {
+  const size_t depth = std::min(line.find_first_not_of('#'), line.size());
+  return depth >= 2 && depth < line.size() && line[depth] == ' ' ? depth : 0;
+}
+
+/// Whether a line without indentation begins a section of a file without blocks.
+bool heads_section(std::string_view line) {
+  return is_section_head(line) || heading_depth(line) > 0;
+}
+
 /// The lines of the file that equal the anchor. If none has white space at the same places, those
 /// that have it elsewhere.
 std::span<const uint32_t> lines_of_anchor(FileIndex& index, std::string_view anchor) {
@@ -80,6 +92,12 @@ bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t lin
   return anchor_against(index, alone, line).has_value();
 }
 
+/// The first telling line of `lines[begin, end)`; empty if there is none.
+std::string_view first_telling(const std::vector<HunkLine>& lines, size_t begin, size_t end) {
+  while (begin < end && !is_telling_line(lines[begin].text)) ++begin;
+  return begin < end ? lines[begin].text : std::string_view();
+}
+
 }  // namespace
 
 std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk) {
@@ -107,24 +125,26 @@ std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines
     if (tells || closes) width = std::min(width, indent);
   }
   for (size_t i = change; i-- > first && out.empty() && width == 0;) {
-    const bool is_head = lines[i].role != LineRole::kAdded && is_section_head(lines[i].text);
+    const bool is_head = lines[i].role != LineRole::kAdded && heads_section(lines[i].text);
     if (is_head) out.push_back(lines[i].text);
   }
   return out;
 }
 
 std::vector<std::string_view> anchors_of_part(const std::vector<HunkLine>& lines, size_t begin,
-                                              size_t end) {
+                                              size_t end, std::string_view elision) {
   std::vector<std::string_view> out = enclosing_lines(lines, begin);
+  const size_t width = indent_of(elision).size();
+  const bool is_in_block = width > 0 && width >= indent_of(first_telling(lines, begin, end)).size();
   const auto telling =
       std::count_if(lines.begin() + static_cast<int64_t>(begin),
                     lines.begin() + static_cast<int64_t>(end), [](const HunkLine& line) {
                       return line.role != LineRole::kAdded && is_telling_line(line.text);
                     });
-  if (out.empty() || telling < 2) return out;
+  if (out.empty() || telling < 2 || is_in_block) return out;
   const std::string_view above = lines[begin - 1].text;
   const std::string_view text = trim(without_terminator(above));
-  const bool is_head = text.ends_with('{') || text.ends_with(':') || is_section_head(above);
+  const bool is_head = text.ends_with('{') || text.ends_with(':') || heads_section(above);
   return is_head && out.back() == above ? std::vector{above} : std::vector<std::string_view>();
 }
 
@@ -246,6 +266,29 @@ bool names_missing_item(FileIndex& index, const Hunk& hunk) {
   });
 }
 
+bool contradicts_section(const Lines& file, const Hunk& hunk, int64_t start) {
+  constexpr int64_t kLookedAt = 1000;
+  const std::string_view section = trim(hunk.section);
+  if (!hunk.has_numbers || !is_telling_line(section)) return false;
+  const auto size = static_cast<int64_t>(file.size());
+  int64_t first = start;
+  while (first < size && !is_telling_line(file[static_cast<size_t>(first)])) ++first;
+  if (first >= size) return false;
+  size_t width = indent_of(file[static_cast<size_t>(first)]).size();
+  size_t outer = std::string_view::npos;  // the indentation of the outermost block so far
+  for (int64_t at = start - 1; at >= 0; --at) {
+    if (start - at > kLookedAt) return false;
+    const std::string_view line = file[static_cast<size_t>(at)];
+    const std::string_view text = trim(without_terminator(line));
+    const size_t indent = indent_of(line).size();
+    if (text.starts_with(section)) return outer <= indent;
+    const bool is_label = text.ends_with(':') && words_of(text).size() == 1;
+    if (!is_telling_line(text) || text.starts_with('#') || is_label) continue;
+    if (indent < width) outer = width = indent;
+  }
+  return true;
+}
+
 bool is_below_another_header(FileIndex& index, const Hunk& hunk, int64_t start) {
   if (!hunk.has_numbers || !is_telling_line(hunk.section) || start < 0) return false;
   const auto heads = index.lines_like(hunk.section, LineFolding::kBlanks);
@@ -266,19 +309,39 @@ bool is_below_another_header(FileIndex& index, const Hunk& hunk, int64_t start) 
 
 namespace {
 
-/// The depth of a heading of Markdown below the first; 0 for other lines. A single `#` begins
-/// comments, too.
-size_t heading_depth(std::string_view line) {
-  const size_t depth = std::min(line.find_first_not_of('#'), line.size());
-  return depth >= 2 && depth < line.size() && line[depth] == ' ' ? depth : 0;
+/// The sign of a comment that is alone in its line and without indentation, and neither continues
+/// nor begins a longer comment: it may head a section. Otherwise empty.
+std::string_view sign_of_lone_comment(const Lines& file, int64_t line) {
+  constexpr std::string_view kSigns[] = {"//", "/*", "<!--", "-- ", "# ", "; ", "% "};
+  const auto sign_at = [&](int64_t at) -> std::string_view {
+    const bool is_inside = at >= 0 && at < static_cast<int64_t>(file.size());
+    const std::string_view text = is_inside ? file[static_cast<size_t>(at)] : std::string_view();
+    for (const std::string_view sign : kSigns) {
+      if (text.starts_with(sign) && is_telling_line(text)) return sign;
+    }
+    return {};
+  };
+  const std::string_view sign = sign_at(line);
+  const bool is_lone = sign != sign_at(line - 1) && sign != sign_at(line + 1);
+  return is_lone ? sign : std::string_view();
 }
 
-/// Whether the section of the heading at `line` ends before `start`.
-bool ends_before(FileIndex& index, int64_t line, int64_t start) {
+/// Whether the section that begins at `line`, with a comment, ends before `end`.
+bool ends_at_comment(const Lines& file, int64_t line, int64_t end) {
+  const std::string_view sign = sign_of_lone_comment(file, line);
+  for (int64_t at = line + 1; !sign.empty() && at < end; ++at) {
+    if (sign_of_lone_comment(file, at) == sign) return true;
+  }
+  return false;
+}
+
+/// Whether the section of the heading or comment at `line` ends before the line `end`.
+bool ends_before(FileIndex& index, int64_t line, int64_t end) {
+  end = std::min(end, static_cast<int64_t>(index.lines().size()));
+  if (ends_at_comment(index.lines(), line, end)) return true;
   const auto text_at = [&](int64_t at) { return index.lines()[static_cast<size_t>(at)]; };
   const size_t depth = heading_depth(text_at(line));
-  for (int64_t at = line + 1;
-       depth > 0 && at <= start && at < static_cast<int64_t>(index.lines().size()); ++at) {
+  for (int64_t at = line + 1; depth > 0 && at < end; ++at) {
     const size_t other = heading_depth(text_at(at));
     if (other > 0 && other <= depth) return true;
   }
@@ -295,6 +358,9 @@ std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t
   // The last anchor is the innermost. So start with it, go up, and take the lowest line for each
   // anchor.
   int64_t below = start + static_cast<int64_t>(std::max<size_t>(pre_image(hunk).size(), 1));
+  // New lines before the first old line are still in the section above it.
+  const bool adds_first = !hunk.lines.empty() && hunk.lines.front().role == LineRole::kAdded;
+  const int64_t section_end = start + (adds_first ? 0 : 1);
   int64_t inner = -1;  // the line of the next inner anchor
   for (size_t i = hunk.anchors.size(); i-- > 0;) {
     const auto lines = lines_of_anchor(index, hunk.anchors[i]);
@@ -303,7 +369,7 @@ std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t
     for (size_t tried = 0; at != lines.begin() && tried < kTriedLines && found < 0; ++tried) {
       const int64_t line = *--at;
       const bool holds_change = line >= start || !opens(line) || change.is_inside(line);
-      if (ends_before(index, line, start)) continue;
+      if (ends_before(index, line, section_end)) continue;
       const bool holds_inner = inner < 0 || !opens(line) || outline.is_inside(inner, line);
       if (holds_change && holds_inner) found = line;
     }

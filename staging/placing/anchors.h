@@ -26,9 +26,14 @@ namespace galley {
 [[nodiscard]] std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines,
                                                             size_t change, size_t first = 0);
 /// Returns the lines above an elision that must enclose the part behind it, `lines[begin, end)`. If
-/// the part shows its place by itself, that is at most the line right above the elision.
+/// the part shows its place by itself, that is at most the line right above the elision, unless the
+/// elision is in their block by its indentation.
 [[nodiscard]] std::vector<std::string_view> anchors_of_part(const std::vector<HunkLine>& lines,
-                                                            size_t begin, size_t end);
+                                                            size_t begin, size_t end,
+                                                            std::string_view elision);
+/// True if the text after the second `@@` does not head the place at line `start`: it is not above
+/// it, or another block of its depth is in between. Does not build an index.
+[[nodiscard]] bool contradicts_section(const Lines& file, const Hunk& hunk, int64_t start);
 /// True if some change would not be in a block that a line of the hunk opens around it, though the
 /// file has that line. `places` has the file's line for each old line of the hunk, -1 if it has
 /// none. Before a line in `parts`, a part of the hunk ends; its lines do not enclose later parts.

@@ -65,6 +65,15 @@ bool is_damaged_copy(std::string_view line, std::string_view original) {
          (length > 0 && equals(line.substr(length), LineFolding::kBlanks));
 }
 
+Markup markup_of(std::string_view line) {
+  Markup out;
+  for (const char c : without_terminator(line)) {
+    if (c == ' ' || c == '\t') continue;
+    (c == '<' || c == '>' || c == '&' ? out.signs : out.rest).push_back(c);
+  }
+  return out;
+}
+
 bool is_elision(std::string_view line) {
   std::string_view text = trimmed(without_terminator(line));
   if (text == "..." || text == "\u2026" || text == "[...]") return true;

@@ -29,6 +29,13 @@ inline constexpr std::array<std::string_view, 7> kNumberSeparators = {"\t", " | 
 /// it, or with its signs escaped as in HTML.
 [[nodiscard]] bool is_damaged_copy(std::string_view line, std::string_view original);
 
+/// The characters of a line that HTML may remove, and the other characters without blanks.
+struct Markup {
+  std::string signs;
+  std::string rest;
+};
+[[nodiscard]] Markup markup_of(std::string_view line);
+
 /// True for `...`, or for a comment which says that lines were left out.
 [[nodiscard]] bool is_elision(std::string_view line);
 

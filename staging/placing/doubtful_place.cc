@@ -460,6 +460,39 @@ bool has_lines_near(const Lines& file, const Hunk& hunk, int64_t start, int64_t 
   return telling >= 2;
 }
 
+namespace {
+
+/// True if at least half of the words of two lines are equal and at equal positions.
+bool are_alike(std::string_view one, std::string_view other) {
+  const auto words = words_of(one);
+  const auto others = words_of(other);
+  if (words.empty() || words.size() != others.size()) return false;
+  size_t equal = 0;
+  for (size_t i = 0; i < words.size(); ++i) equal += words[i] == others[i] ? 1 : 0;
+  return 2 * equal >= words.size() && indent_of(one) == indent_of(other);
+}
+
+/// True if the place `start` has half of the telling old lines of an insertion, and lines that are
+/// similar to the others.
+bool has_similar_lines(const Lines& file, const std::vector<std::string_view>& old_lines,
+                       int64_t start) {
+  size_t telling = 0;
+  size_t equal = 0;
+  for (const std::string_view line : old_lines) {
+    const int64_t at = start++;
+    if (!is_telling_line(line)) continue;
+    if (at < 0 || at >= static_cast<int64_t>(file.size())) return false;
+    const std::string_view there = without_terminator(line_at(file, at));
+    const bool is_equal = there == without_terminator(line);
+    if (!is_equal && !are_alike(line, there)) return false;
+    equal += is_equal ? 1 : 0;
+    ++telling;
+  }
+  return equal > 0 && 2 * equal >= telling;
+}
+
+}  // namespace
+
 bool is_changed_near(FileIndex& index, const Hunk& hunk, int64_t stated, int64_t found) {
   constexpr int64_t kNear = 3;
   const std::vector<std::string_view> before = pre_image(hunk);
@@ -499,6 +532,7 @@ bool is_changed_near(FileIndex& index, const Hunk& hunk, int64_t stated, int64_t
   for (int64_t at = first; stated >= 0 && at <= std::max(stated, made) + kNear; ++at) {
     if (at + longest > found && at < found_end) continue;
     if (adds && fits(after, at)) return true;
+    if (!removes && at == stated && has_similar_lines(index.lines(), before, at)) return true;
     if (removes && has_changed_version_at(at) && !fits(before, at)) return true;
   }
   return false;

@@ -39,20 +39,6 @@ constexpr size_t kMostLines = 5000;
 
 bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
 
-/// The characters of a line that HTML may remove, and the other characters without blanks.
-struct Markup {
-  std::string signs;
-  std::string rest;
-};
-Markup markup_of(std::string_view line) {
-  Markup out;
-  for (const char c : without_terminator(line)) {
-    if (c == ' ' || c == '\t') continue;
-    (c == '<' || c == '>' || c == '&' ? out.signs : out.rest).push_back(c);
-  }
-  return out;
-}
-
 bool is_subsequence(std::string_view part, std::string_view whole) {
   size_t at = 0;
   for (const char c : whole) {
@@ -652,6 +638,7 @@ class HunkMender::Work {
   std::optional<Hunk> by_segments(const Hunk& hunk) {
     if (!hunk.anchors.empty()) return std::nullopt;
     std::vector<Hunk> segments(1);
+    std::vector<std::string_view> marks(1);  // the elision before each segment
     Hunk without_marks = hunk;
     without_marks.lines.clear();
     for (const HunkLine& line : hunk.lines) {
@@ -660,6 +647,7 @@ class HunkMender::Work {
       if (is_mark) {
         if (segments.size() > kMostElisions) return std::nullopt;
         segments.emplace_back();
+        marks.push_back(line.text);
         continue;
       }
       segments.back().lines.push_back(line);
@@ -670,9 +658,10 @@ class HunkMender::Work {
     int64_t last = -1;
     size_t begin = 0;  // of the segment among all lines
     std::vector<size_t> firsts;
-    for (Hunk& segment : segments) {
+    for (size_t i = 0; i < segments.size(); ++i) {
+      Hunk& segment = segments[i];
       const size_t end = begin + segment.lines.size();
-      if (begin > 0) segment.anchors = anchors_of_part(without_marks.lines, begin, end);
+      if (begin > 0) segment.anchors = anchors_of_part(without_marks.lines, begin, end, marks[i]);
       if (segment.anchors.empty()) firsts.push_back(begin);
       begin += segment.lines.size();
       std::vector<int64_t> lines = partners_of(segment);
@@ -684,13 +673,20 @@ class HunkMender::Work {
         if (has_change(segment) || (tells && begin == old.size())) return std::nullopt;
         lines.assign(segment.lines.size(), -1);
       }
-      for (const int64_t line : lines) {
-        if (line >= 0 && line <= last) return std::nullopt;
-        if (line >= 0) last = line;
-      }
-      partner.insert(partner.end(), lines.begin(), lines.end());
+      if (!append_ascending(lines, partner, last)) return std::nullopt;
     }
     return with_lines_of_file(without_marks, partner, firsts);
+  }
+
+  /// Appends the lines of a part. Returns false if one is not behind `last`, the last one so far.
+  static bool append_ascending(const std::vector<int64_t>& lines, std::vector<int64_t>& partner,
+                               int64_t& last) {
+    for (const int64_t line : lines) {
+      if (line >= 0 && line <= last) return false;
+      if (line >= 0) last = line;
+      partner.push_back(line);
+    }
+    return true;
   }
 
   std::vector<int64_t> partners_of(const Hunk& segment) {
@@ -738,11 +734,7 @@ class HunkMender::Work {
       // If a change is next to the split, its line must not be ambiguous.
       const bool is_changed_there = begin > 0 && !(is_context(begin - 1) && is_context(begin));
       if (is_changed_there && is_split_ambiguous(file_, last, lines.front())) return std::nullopt;
-      for (const int64_t line : lines) {
-        if (line >= 0 && line <= last) return std::nullopt;
-        if (line >= 0) last = line;
-      }
-      partner.insert(partner.end(), lines.begin(), lines.end());
+      if (!append_ascending(lines, partner, last)) return std::nullopt;
       begin = end;
     }
     return parts > 1 ? with_lines_of_file(hunk, partner) : std::nullopt;

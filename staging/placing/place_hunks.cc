@@ -105,7 +105,8 @@ class HunkPlacer {
       // If the counts are wrong, the line number may be wrong, too. So it may not choose between
       // equal places.
       if (!all_fit || !hunk.counts_agree || start < free_from ||
-          !search.search.matches_at_stated_line()) {
+          !search.search.matches_at_stated_line() ||
+          (!options_.base_is_proven && contradicts_section(index_.lines(), hunk, start))) {
         all_fit = false;
         continue;
       }
@@ -485,6 +486,15 @@ class HunkPlacer {
     return search.start - search.search.stated();
   }
 
+  /// True if the text after the second `@@` heads another of the equal places, and not this one.
+  [[nodiscard]] bool is_headed_elsewhere(size_t i, int64_t place) const {
+    const auto is_against = [&](int64_t at) {
+      return contradicts_section(index_.lines(), hunk(i), at);
+    };
+    const std::vector<int64_t>& places = searches_[i].feasible;
+    return is_against(place) && !std::all_of(places.begin(), places.end(), is_against);
+  }
+
   /// Decides between equal places by line number, if no hunk has drifted and the file is not known
   /// to have changed. Otherwise only if the decided hunks before and after have the same drift.
   bool decide_by_numbers() {
@@ -507,7 +517,7 @@ class HunkPlacer {
           std::binary_search(search.feasible.begin(), search.feasible.end(), wanted) ||
           (search.places.is_cut &&
            index_.matches_at(search.search.pattern(), wanted, search.places.fold));
-      if (!stands) continue;
+      if (!stands || is_headed_elsewhere(i, wanted)) continue;
       settle(search, wanted);
       changed = true;
     }

@@ -672,7 +672,10 @@ class TextPlacer {
         for (size_t k = old_at; k < old_dots[i]; ++k) {
           above.push_back({LineRole::kContext, before[k]});
         }
-        if (begin > 0) out.hunks.back().anchors = anchors_of_part(above, begin, above.size());
+        if (begin > 0) {
+          out.hunks.back().anchors =
+              anchors_of_part(above, begin, above.size(), before[old_dots[i - 1]]);
+        }
       } else if (new_dots[i] > new_at) {
         return false;  // new lines without an old line next to them
       }

@@ -101,6 +101,60 @@ const TwinCase kTwins[] = {
     {"quotes_of_another_kind", "{\n  \"name\": \"x\",\n  \"size\": 1\n}\n",
      "--- a/f\n+++ b/f\n@@\n   \xe2\x80\x9cname\xe2\x80\x9d: \xe2\x80\x9cx\xe2\x80\x9d,\n"
      "+  \xe2\x80\x9ctrim\xe2\x80\x9d: true,\n   \xe2\x80\x9csize\xe2\x80\x9d: 1\n"},
+    {"dots_below_another_heading", "## Build\n\n| color | no |\n\n## Check\n\n| color | auto |\n",
+     "f\n<<<<<<< SEARCH\n## Build\n...\n| color | auto |\n=======\n## Build\n...\n"
+     "| color | always |\n>>>>>>> REPLACE\n"},
+    {"dots_in_the_block_of_another_head",
+     "def load():\n    open()\n\n\ndef save():\n    submit()\n    return data\n",
+     "f\n<<<<<<< SEARCH\ndef load():\n    open()\n    ...\n    submit()\n    return data\n=======\n"
+     "def load():\n    open()\n    ...\n    submit()\n    return data or 0\n>>>>>>> REPLACE\n"},
+    {"dots_of_a_hunk_in_the_block_of_another_head",
+     "func load() {\n\topen()\n}\n\nfunc save() {\n\tsubmit()\n\treturn\n}\n",
+     "--- a/f\n+++ b/f\n@@\n func load() {\n \topen()\n \t// ...\n \tsubmit()\n-\treturn\n"
+     "+\treturn nil\n }\n"},
+    {"below_another_comment", "-- users\nGRANT a TO x;\n-- teams\nGRANT b TO x;\n",
+     "*** Begin Patch\n*** Update File: f\n@@ -- users\n-GRANT b TO x;\n+GRANT b TO y;\n"
+     "*** End Patch\n"},
+    {"below_a_comment_of_another_function",
+     "// Loads.\nint load() {\n  return a;\n}\n\n// Saves.\nint save() {\n  return b;\n}\n",
+     "*** Begin Patch\n*** Update File: f\n@@ // Loads.\n-  return b;\n+  return c;\n"
+     "*** End Patch\n"},
+    {"inserted_below_another_comment", "# one\na = 1\n\n# two\nb = 2\n",
+     "*** Begin Patch\n*** Update File: f\n@@ # one\n b = 2\n+c = 3\n*** End Patch\n"},
+    {"number_of_a_changed_twin_of_an_insertion",
+     "  case 1:\n    log(1);\n    break;\n  case 2:\n    warn(2);\n    break;\n  case 3:\n"
+     "    log(2);\n    break;\n",
+     "--- a/f\n+++ b/f\n@@ -5,2 +5,3 @@\n     log(2);\n+    mark();\n     break;\n"},
+    {"number_of_a_place_below_another_header", "a {\n  x: 1\n}\nb {\n  x: 2\n}\nc {\n  x: 1\n}\n",
+     "--- a/f\n+++ b/f\n@@ -2 +2 @@ c {\n-  x: 1\n+  x: 4\n"},
+    {"number_of_a_place_below_a_later_header", "a {\n  x: 1\n}\nb {\n  x: 2\n}\nc {\n  x: 1\n}\n",
+     "--- a/f\n+++ b/f\n@@ -8 +8 @@ a {\n-  x: 1\n+  x: 4\n"},
+};
+
+/// Edits next to such places that are not in doubt.
+const TwinCase kClear[] = {
+    {"inserted_before_the_next_comment", "# one\na = 1\n# two\nb = 2\n",
+     "*** Begin Patch\n*** Update File: f\n@@ # one\n+c = 3\n # two\n*** End Patch\n"},
+    {"inserted_before_the_next_heading", "## One\na\n## Two\nb\n",
+     "*** Begin Patch\n*** Update File: f\n@@ ## One\n+c\n ## Two\n*** End Patch\n"},
+    {"below_preprocessor_lines", "#define A 1\n#define B 2\n#define C 3\n",
+     "*** Begin Patch\n*** Update File: f\n@@ #define A 1\n-#define C 3\n+#define C 4\n"
+     "*** End Patch\n"},
+    {"below_a_comment_of_several_lines",
+     "// Copyright\n// All rights reserved.\n#pragma once\n\n// Loads.\nint load();\n",
+     "*** Begin Patch\n*** Update File: f\n@@ // Copyright\n-int load();\n+int load(int);\n"
+     "*** End Patch\n"},
+    {"number_of_a_place_below_its_header",
+     "int f()\n{\n  a();\nout:\n  b();\n}\n\nint g()\n{\n  b();\n}\n",
+     "--- a/f\n+++ b/f\n@@ -5 +5 @@ int f()\n-  b();\n+  c();\n"},
+    {"header_of_the_function_before", "int f()\n{\n  b();\n}\n\nint g()\n{\n  b();\n}\n",
+     "--- a/f\n+++ b/f\n@@ -5,4 +5,4 @@ int f()\n \n int g()\n {\n-  b();\n+  c();\n"},
+    {"header_that_is_not_there", "a {\n  x: 1\n}\nb {\n  x: 1\n}\n",
+     "--- a/f\n+++ b/f\n@@ -5 +5 @@ c {\n-  x: 1\n+  x: 4\n"},
+    {"dots_at_the_margin", "def a():\n    b()\n\n\ndef c():\n    d()\n    return 1\n",
+     "f\n<<<<<<< SEARCH\ndef a():\n    b()\n...\n    d()\n    return 1\n=======\ndef a():\n    "
+     "b()\n"
+     "...\n    d()\n    return 2\n>>>>>>> REPLACE\n"},
 };
 
 Result<EditSet> read(const std::string& text) {
@@ -121,6 +175,18 @@ TEST_P(TwinPlace, IsNotChanged) {
   for (const EditFailure& failure : placed.failures) {
     EXPECT_EQ(failure.rebased, "") << "a correction for the twin";
   }
+}
+
+class ClearPlace : public testing::TestWithParam<TwinCase> {};
+INSTANTIATE_TEST_SUITE_P(Of, ClearPlace, testing::ValuesIn(kClear),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST_P(ClearPlace, IsChanged) {
+  const auto set = read(GetParam().edit);
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  const PlacedEdits placed = place_edits(GetParam().file, set->files.front(), {});
+  ASSERT_TRUE(placed.failures.empty()) << placed.failures.front().message;
+  EXPECT_NE(placed.splices.apply(GetParam().file), GetParam().file);
 }
 
 TEST(AlreadyApplied, IsNotProvedByATwin) {
