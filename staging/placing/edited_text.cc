@@ -31,6 +31,7 @@ struct EditedText::Search {
   std::string_view wanted;
   bool whole_lines = false;
   size_t limit = 0;
+  bool may_overlap = false;
   size_t next = 0;  // the first byte where the next place may begin
   std::vector<size_t> places;
 };
@@ -87,7 +88,7 @@ void EditedText::find_between(size_t begin, size_t end, Search& search) const {
     work_ += place - at + search.wanted.size() + kWorkOfAPlace;
     const bool is_place = !search.whole_lines || place == 0 || data[place - 1] == '\n';
     if (is_place) search.places.push_back(place);
-    at = place + (is_place ? search.wanted.size() : 1);
+    at = place + (is_place && !search.may_overlap ? search.wanted.size() : 1);
     search.next = at;
   }
 }
@@ -103,10 +104,10 @@ bool EditedText::may_begin_in(size_t block, const std::vector<uint32_t>& grams) 
                      [&](uint32_t g) { return here.may_hold(g) || beyond.may_hold(g); });
 }
 
-std::vector<size_t> EditedText::find(std::string_view wanted, bool whole_lines,
-                                     size_t limit) const {
+std::vector<size_t> EditedText::find(std::string_view wanted, bool whole_lines, size_t limit,
+                                     Overlap overlap) const {
   GALLEY_CHECK(!wanted.empty());
-  Search search{wanted, whole_lines, limit, 0, {}};
+  Search search{wanted, whole_lines, limit, overlap == Overlap::kAllowed, 0, {}};
   if (blocks_.empty() || wanted.size() < kGramBytes) {
     find_between(0, text_.size(), search);
     return std::move(search.places);

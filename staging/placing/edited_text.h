@@ -30,10 +30,11 @@ class EditedText {
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  /// The offsets of `wanted` (not empty), left to right, without overlap, at most `limit`. With
-  /// `whole_lines`, only those at the start of a line.
-  [[nodiscard]] std::vector<size_t> find(std::string_view wanted, bool whole_lines,
-                                         size_t limit) const;
+  enum class Overlap : uint8_t { kNone, kAllowed };
+  /// The offsets of `wanted` (not empty), left to right, at most `limit`. With `whole_lines`, only
+  /// those at the start of a line.
+  [[nodiscard]] std::vector<size_t> find(std::string_view wanted, bool whole_lines, size_t limit,
+                                         Overlap overlap = Overlap::kNone) const;
   /// The cost of all searches so far, about the number of bytes read.
   [[nodiscard]] uint64_t work() const { return work_; }
 

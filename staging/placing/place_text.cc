@@ -85,6 +85,13 @@ class TextPlacer {
       place_by_line(i, edit);
       return;
     }
+    if (edit.old_text.empty() && current_.text().empty()) {
+      TextEdit whole = edit;
+      whole.kind = TextEdit::Kind::kInsert;
+      whole.first_line = 0;
+      place_by_line(i, whole);
+      return;
+    }
     if (edit.old_text.empty()) {
       out_.failures.push_back(failure(i, "patch.empty_search",
                                       ": the text to look for is empty; give the lines next to "
@@ -104,11 +111,31 @@ class TextPlacer {
       if (!place_with_crlf(i, edit) && !place_as_meant(i, edit)) {
         place_by_lines_of_text(i, edit);
       }
-    } else if (places.size() > 1 && !edit.replace_all) {
+    } else if (places.size() > 1 && !edit.replace_all && !have_one_result(edit, places)) {
       take_choice_or_fail(i, edit, places);
     } else if (!was_made(i, edit, places)) {
-      take(i, edit, places);
+      take(i, edit, edit.replace_all ? places : std::vector{places.front()});
     }
+  }
+
+  /// Whether the places overlap, and the edit makes the same text at each. For example, it removes
+  /// one of three blank lines. False for many places, because that takes long to compare.
+  [[nodiscard]] bool have_one_result(const TextEdit& edit,
+                                     const std::vector<size_t>& places) const {
+    constexpr size_t kComparedPlaces = 16;
+    if (places.size() > kComparedPlaces) return false;
+    const std::string_view file = current_.text();
+    const size_t size = edit.old_text.size();
+    for (size_t k = 1; k < places.size(); ++k) {
+      const size_t shift = places[k] - places[k - 1];
+      if (shift >= size) return false;
+      const std::string first =
+          std::string(edit.new_text) + std::string(file.substr(places[k - 1] + size, shift));
+      const std::string second =
+          std::string(file.substr(places[k - 1], shift)) + std::string(edit.new_text);
+      if (first != second) return false;
+    }
+    return true;
   }
 
   /// Refuses an edit, and returns true, if it was already applied. An edit that adds lines next to
@@ -158,7 +185,9 @@ class TextPlacer {
 
   [[nodiscard]] std::vector<size_t> places_of(std::string_view wanted, const TextEdit& edit) const {
     const size_t limit = edit.replace_all ? kMaxReplacements + 1 : kCountedPlaces + 1;
-    return current_.find(wanted, edit.whole_lines, limit);
+    const auto overlap =
+        edit.replace_all ? EditedText::Overlap::kNone : EditedText::Overlap::kAllowed;
+    return current_.find(wanted, edit.whole_lines, limit, overlap);
   }
 
   [[nodiscard]] bool is_over_work() const {

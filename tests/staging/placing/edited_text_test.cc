@@ -14,12 +14,12 @@ namespace {
 constexpr size_t kManySearches = 1000;
 
 std::vector<size_t> places_by_reading(const std::string& text, const std::string& wanted,
-                                      bool whole_lines) {
+                                      bool whole_lines, size_t step) {
   std::vector<size_t> out;
   for (size_t at = text.find(wanted); at != std::string::npos;) {
     const bool is_place = !whole_lines || at == 0 || text[at - 1] == '\n';
     if (is_place) out.push_back(at);
-    at = text.find(wanted, at + (is_place ? wanted.size() : 1));
+    at = text.find(wanted, at + (is_place ? step : 1));
   }
   return out;
 }
@@ -39,7 +39,10 @@ std::string random_text(std::mt19937& random, size_t bytes) {
 void expect_equal_to_reading(const EditedText& edited, const std::string& wanted) {
   for (const bool whole_lines : {false, true}) {
     ASSERT_EQ(edited.find(wanted, whole_lines, SIZE_MAX),
-              places_by_reading(edited.text(), wanted, whole_lines))
+              places_by_reading(edited.text(), wanted, whole_lines, wanted.size()))
+        << "'" << wanted << "'";
+    ASSERT_EQ(edited.find(wanted, whole_lines, SIZE_MAX, EditedText::Overlap::kAllowed),
+              places_by_reading(edited.text(), wanted, whole_lines, 1))
         << "'" << wanted << "'";
   }
 }

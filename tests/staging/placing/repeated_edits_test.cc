@@ -46,6 +46,34 @@ MadeText made_by_block(const std::string& file, const std::string& old_text,
       strict);
 }
 
+// --- overlapping places ------------------------------------------------------------------------
+
+MadeText made_by_text(const std::string& file, TextEdit edit) {
+  EditSet set;
+  set.files.emplace_back().text_edits = {edit};
+  return made_by(file, std::move(set));
+}
+
+TEST(OverlappingPlaces, ATextThatOverlapsItselfIsAmbiguous) {
+  const std::string file = "begin\ncheck()\ncheck()\ncheck()\nend\n";
+  EXPECT_EQ(made_by_block(file, "check()\ncheck()\n", "check()\nlog()\n").text, "patch.ambiguous");
+  TextEdit edit;
+  edit.old_text = "aba";
+  edit.new_text = "x";
+  EXPECT_EQ(made_by_text("ababa\n", edit).text, "patch.ambiguous");
+  edit.replace_all = true;
+  EXPECT_EQ(made_by_text("ababa\n", edit).text, "xba\n");
+}
+
+TEST(OverlappingPlaces, EqualResultsAreNotAmbiguous) {
+  TextEdit edit;
+  edit.old_text = "\n\n";
+  edit.new_text = "\n";
+  EXPECT_EQ(made_by_text("a\n\n\n\nb\n", edit).text, "a\n\n\nb\n");
+  edit.new_text = "c\n";
+  EXPECT_EQ(made_by_text("a\n\n\n\nb\n", edit).text, "patch.ambiguous");
+}
+
 // --- sent twice ---------------------------------------------------------------------------------
 
 TEST(RepeatedEdits, LinesThatAHunkRemovesAndAddsAgainAreContext) {
