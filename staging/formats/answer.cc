@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "staging/formats/dialect_marks.h"
+#include "staging/formats/mail.h"
 #include "staging/formats/read_hunk.h"
 #include "staging/text/lines.h"
 
@@ -114,9 +115,13 @@ class AnswerDivider {
 
   void take() {
     const std::string_view line = text_at(at_);
-    if (is_mail_start(line)) in_message_ = true;
+    if (begins_mail(document_, at_)) {
+      message_end_ = message_end(document_, at_);
+      in_message_ = message_end_ || is_mail_start(line);
+    }
     if (in_message_) {
-      in_message_ = line != "---" && !line.starts_with("diff --git ");
+      in_message_ =
+          message_end_ ? at_ < *message_end_ : line != "---" && !line.starts_with("diff --git ");
       in_hunk_ = false;
       if (in_message_ || line == "---") {
         ++at_;
@@ -367,6 +372,7 @@ class AnswerDivider {
   bool in_header_ = false;
   bool in_binary_ = false;
   bool in_message_ = false;
+  std::optional<size_t> message_end_;  // of the newest mail
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
   bool is_code_fence_ = false;  // labelled with a language other than that of calls

@@ -197,14 +197,6 @@ bool is_fence(std::string_view line) {
   return text.starts_with("```") || text.starts_with("~~~");
 }
 
-bool is_mail_start(std::string_view line) {
-  constexpr size_t kDigits = 40;  // of SHA-1; a name of SHA-256 has more
-  if (!line.starts_with("From ")) return false;
-  const std::string_view name = line.substr(5, line.find(' ', 5) - 5);
-  return name.size() >= kDigits && name.size() + 5 < line.size() &&
-         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 std::optional<PatchOperation> patch_operation_of(std::string_view line) {
   struct Form {
     std::string_view prefix;

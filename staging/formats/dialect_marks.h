@@ -26,10 +26,6 @@ namespace galley {
 /// True for a line that opens or closes a markdown fence, indented or not.
 [[nodiscard]] bool is_fence(std::string_view line);
 
-/// True for the line that begins a mail of `git format-patch`: `From `, the name of a commit, a
-/// blank.
-[[nodiscard]] bool is_mail_start(std::string_view line);
-
 /// Maximum number of bytes that an error quotes from a line.
 inline constexpr size_t kQuotedBytes = 60;
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
+#include "staging/formats/mail.h"
 #include "staging/formats/read_hunk.h"
 #include "staging/text/lines.h"
 
@@ -300,34 +301,11 @@ class CodeStripper {
 
 bool is_linear_space(char c) { return c == ' ' || c == '\t'; }
 
-bool starts_with_any_case(std::string_view text, std::string_view wanted) {
-  return text.size() >= wanted.size() &&
-         std::equal(wanted.begin(), wanted.end(), text.begin(),
-                    [](char a, char b) { return to_lower(a) == to_lower(b); });
-}
-
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  c = to_lower(c);
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /// Decodes the Q encoding (RFC 2047, 4.2): `_` means a blank, `=C3` a byte.
 std::optional<std::string> from_q(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '=') {
-      out.push_back(text[i] == '_' ? ' ' : text[i]);
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = hex_digit(text[i + 1]);
-    const int low = hex_digit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return out;
+  std::string plain(text);
+  std::replace(plain.begin(), plain.end(), '_', ' ');
+  return from_hex_escapes(plain);
 }
 
 std::optional<std::string> from_b(std::string_view text) {
@@ -394,14 +372,6 @@ std::string cleaned(std::string_view subject) {
   return out;
 }
 
-/// Whether the line looks like a mail header: "From: x", "Date: x".
-bool is_header_line(std::string_view line) {
-  const size_t colon = line.find(':');
-  if (colon == 0 || colon == std::string_view::npos) return false;
-  return std::all_of(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(colon),
-                     [](char c) { return c > ' ' && c < '\x7f'; });
-}
-
 /// The subject in the header block that begins at line `at`. Moves `at` past the block. Empty if
 /// the block does not name a sender.
 std::string subject_of_block(const Lines& document, size_t& at) {
@@ -429,6 +399,11 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
   if (text.size() > limits::kMaxPatchBytes) {
     return fail(ErrorKind::kQuota, "limit.patch_size", "the patch is larger than 512 MiB");
   }
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    return fail(ErrorKind::kInvalid, "edit.not_a_patch",
+                "the document is UTF-16; convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8");
+  }
+  if (auto plain = without_transfer_encoding(text)) text = *std::move(plain);
   if (auto plain = without_thoughts(text)) text = *std::move(plain);
   const Answer answer = divide_answer(text);
   const bool has_none = answer.parts.empty() && answer.unread.empty();

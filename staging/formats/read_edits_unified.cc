@@ -6,6 +6,7 @@
 #include "staging/formats/binary_patch.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/extended_header.h"
+#include "staging/formats/mail.h"
 #include "staging/formats/patch_path.h"
 #include "staging/formats/read_edits.h"
 #include "staging/formats/read_hunk.h"
@@ -28,7 +29,11 @@ class UnifiedReader {
   Result<void> run() {
     while (at_ < document_.size()) {
       const std::string_view line = text_at(at_);
-      if (is_mail_start(line)) begins_mail_ = is_in_message_ = true;
+      if (begins_mail(document_, at_)) {
+        message_end_ = message_end(document_, at_);
+        begins_mail_ = is_mail_start(line);
+        is_in_message_ = begins_mail_ || message_end_;
+      }
       is_in_message_ = is_in_message_ && !ends_message(at_);
       if (is_in_message_) {
         note_prose(line);
@@ -81,6 +86,7 @@ class UnifiedReader {
 
   /// True for a line that ends the message of a mail, or begins its patch.
   [[nodiscard]] bool ends_message(size_t at) const {
+    if (message_end_) return at >= *message_end_;
     const std::string_view line = text_at(at);
     return line == "---" || line.starts_with("diff --git ") ||
            (line.starts_with("--- ") && at + 2 < document_.size() &&
@@ -441,6 +447,7 @@ class UnifiedReader {
   std::string index_name_;
   bool begins_mail_ = false;  ///< a mail began after the last file
   bool is_in_message_ = false;
+  std::optional<size_t> message_end_;  ///< of the newest mail
   bool has_fence_ = false;
   bool is_in_fence_ = false;
   bool is_hunk_in_fence_ = false;

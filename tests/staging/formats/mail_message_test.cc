@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/encoding.h"
 #include "staging/formats/read_edits.h"
 
 namespace galley {
@@ -57,12 +58,32 @@ const std::vector<std::string> kMailMessages = {
     "-O2 is used\n",
     "+1 from me\n",
     "- item\n",
+    "This reverts:\n\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n\n",
+    "This reverts:\n\ndiff --git a/g b/g\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n\n",
+    "```diff\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n```\n\n",
+    "g\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n\n",
+    "a rule\n\n---\n\nand a quoted patch\n\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n\n",
 };
 
 TEST(MailMessage, IsNotReadAsAPatch) {
   for (const std::string& message : kMailMessages) {
     EXPECT_EQ(edits_of(mail_of(message, f_change("2", "X"))), "0 f:-2+X") << message;
   }
+}
+
+TEST(MailMessage, OfAMailOfAnotherProgramIsNotReadAsAPatch) {
+  for (const std::string& message : kMailMessages) {
+    const std::string mail = mail_of(message, f_change("2", "X"));
+    const std::string without_hash = mail.substr(mail.find('\n') + 1);
+    EXPECT_EQ(edits_of(without_hash), "0 f:-2+X") << message;
+    EXPECT_EQ(edits_of("From a@b Mon Jan  1 00:00:00 2024\n" + without_hash), "0 f:-2+X");
+  }
+}
+
+TEST(MailMessage, ARemovedLineOfTheFirstPatchDoesNotEndIt) {
+  const std::string table =
+      "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n---\n+==\n a | 2\n";
+  EXPECT_EQ(edits_of(kMailHead + "message\n---\n" + table), "0 f:---+==");
 }
 
 TEST(MailMessage, OfALaterMailIsNotReadAsAPatch) {
@@ -83,6 +104,40 @@ TEST(MailMessage, NotesBelowItAreNotLostChanges) {
                      mail_of("two\n", "+1 from me\n-O2 is used\n\n" + f_change("X", "Y"))),
             "0 f:-2+X; 1 f:-X+Y");
 }
+
+// --- encoded bodies --------------------------------------------------------------------------
+
+std::string encoded_mail(const std::string& encoding, const std::string& body) {
+  return "From: A <a@b>\nSubject: [PATCH] x\nContent-Transfer-Encoding: " + encoding + "\n\n" +
+         body;
+}
+
+TEST(EncodedMail, IsDecoded) {
+  const std::string patch = f_change("2", "caf\xC3\xA9 = 1;");
+  std::string quoted = patch;
+  quoted.replace(quoted.find("caf\xC3\xA9 = 1;"), 10, "ca=\nf=C3=A9 =3D 1;");
+  EXPECT_EQ(edits_of(encoded_mail("quoted-printable", kMailStat + quoted + "--=20\n2.39.1\n")),
+            "0 f:-2+caf\xC3\xA9 = 1;");
+  EXPECT_EQ(edits_of(encoded_mail("BASE64", base64(kMailStat + patch))), "0 f:-2+caf\xC3\xA9 = 1;");
+  EXPECT_EQ(edits_of(encoded_mail("8bit", kMailStat + patch)), "0 f:-2+caf\xC3\xA9 = 1;");
+}
+
+TEST(EncodedMail, OfASeriesIsDecodedByItself) {
+  const std::string plain = mail_of("one\n", f_change("2", "=3D"));
+  std::string second = kMailHead;
+  second.insert(second.size() - 1, "Content-Transfer-Encoding: quoted-printable\n");
+  EXPECT_EQ(edits_of(plain + second + kMailStat + f_change("=3D3D", "=3D") + "--=20\n2.39.1\n"),
+            "0 f:-2+=3D; 1 f:-=3D+=");
+}
+
+TEST(EncodedMail, ABodyThatCannotBeDecodedIsReadAsItIs) {
+  EXPECT_EQ(edits_of(encoded_mail("quoted-printable", kMailStat + f_change("2", "a=b"))),
+            "0 f:-2+a=b");
+  EXPECT_EQ(edits_of("int x;\nContent-Transfer-Encoding: base64\n" + f_change("2", "X")),
+            "0 f:-2+X");
+}
+
+// --- context diffs, series, signatures -----------------------------------------------------------
 
 TEST(MailMessage, StarsWithoutAContextDiffAreProse) {
   const std::string stars = "****************\n";
