@@ -320,6 +320,12 @@ Result<std::string> record_edit(Session& session, const HookRequest& request) {
                        "' changed again while Galley recorded this edit, so it is not "
                        "on record"))
                  : fail(said.error());
+    if (words && made && !(*made)->problem.empty()) {
+      GALLEY_ASSIGN(const auto kept, agent.rescue_old(request.call(), **made));
+      for (const std::string& name : kept) {
+        *words += "; what it held before is kept: galley rescue show " + shell_word(name);
+      }
+    }
     if (!said || *said) break;
   }
   // After a failure what is kept stays, so that a repeated report can record it.

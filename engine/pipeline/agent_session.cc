@@ -105,8 +105,13 @@ bool is_of_an_op(const Journal& journal, const ContentId& content) {
   });
 }
 
-/// A new file contains no text of others. A formatter's changes of it are the agent's, too.
+/// A new file contains no text of others. A formatter's changes of it are the agent's, too. So is
+/// another mode of the judged content: programs that replace a file lose its mode.
 bool is_all_of_the_edit(const JournalOp& op, const Node& now) {
+  const bool is_judged_text = now.kind == FileKind::kRegular &&
+                              op.before.node.kind == FileKind::kRegular &&
+                              now.content == op.after.node.content;
+  if (is_judged_text && now.mode != op.after.node.mode) return true;
   if (op.before.node.kind != FileKind::kAbsent) return false;
   return now == op.after.node || !op.renamed_from;
 }
@@ -289,6 +294,23 @@ Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(std::strin
   }
   GALLEY_ASSIGN(MadeEdit made, without_others(journal, workspace, store, clock));
   return std::optional(std::move(made));
+}
+
+Result<std::vector<std::string>> AgentSession::rescue_old(std::string_view call,
+                                                          const MadeEdit& made) const {
+  constexpr size_t kDigits = 12;
+  const std::string folder = "edit-" + ContentId::of(call).hex().substr(0, kDigits);
+  std::vector<std::string> names;
+  for (const Change& change : made.change.changes()) {
+    if (change.before.kind != FileKind::kRegular) continue;
+    GALLEY_ASSIGN(const Content content, made.change.content(change.before));
+    GALLEY_ASSIGN(const RelPath path, state_->own("rescue/" + folder).join(change.path));
+    GALLEY_TRY(make_directories(state_->root(), path.parent(), kPrivateDirectory));
+    GALLEY_ASSIGN(const auto directory, state_->root().open_writable_directory(path.parent()));
+    GALLEY_TRY(replace_file(*directory, std::string(path.name()), *content));
+    names.push_back(folder + "/" + change.path.str());
+  }
+  return names;
 }
 
 Result<void> AgentSession::forget_edit(std::string_view call) const {

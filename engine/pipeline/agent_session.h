@@ -85,6 +85,10 @@ class AgentSession {
   [[nodiscard]] static std::string of_processes(const StateDirectory& state,
                                                 const std::vector<ProcessIdentity>& processes);
 
+  /// Keeps the old contents of an edit that cannot be recorded below rescue/. Returns their names
+  /// there, as `galley rescue` takes them.
+  [[nodiscard]] Result<std::vector<std::string>> rescue_old(std::string_view call,
+                                                            const MadeEdit& made) const;
   /// Removes what is kept of an edit: it is on record, or nothing was changed.
   [[nodiscard]] Result<void> forget_edit(std::string_view call) const;
   /// Notes that an edit was made and is not on record.

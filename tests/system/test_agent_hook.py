@@ -966,9 +966,12 @@ class OneWorld(HookCase):
     def test_an_edit_that_cannot_be_told_from_others_work_is_counted_and_not_recorded(self):
         main, arguments, _ = self.edit_of_line_3()
         self.judge(arguments)
+        before = main.read_bytes()
         main.write_text(main.read_text().replace("line 3\n", "a person's 3\n"))
         said = json.loads(self.report(arguments).stdout)
         self.assertIn("did not record", said["reason"])
+        kept = said["reason"].rpartition("rescue show ")[2]
+        self.assertEqual(self.galley("rescue", "show", kept, expect=0).stdout, before)
         self.assertEqual(self.log("--session", "s"), [])
         self.assertFalse(list((self.work / ".galley" / "sessions").rglob("*.j")))
         self.shell("echo 1 > one")
@@ -976,6 +979,17 @@ class OneWorld(HookCase):
         self.assertIn(lost, self.galley("turns", expect=0).stderr)
         self.assertIn(lost, self.galley("undo", "--session", "s", expect=0).stderr)
         self.assertIn("a person's 3\n", main.read_text())
+
+    def test_a_mode_that_the_agent_lost_is_recorded_and_comes_back(self):
+        main, arguments, make = self.edit_of_line_3()
+        main.chmod(0o755)
+        self.judge(arguments)
+        make()
+        main.chmod(0o644)  # as a program that writes a new file and renames it
+        self.assertEqual(self.report(arguments).stdout, b"")
+        self.assertIn(b"new mode 100644", self.galley("show", "1", expect=0).stdout)
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertEqual(main.stat().st_mode & 0o777, 0o755)
 
     def test_what_is_kept_stays_until_the_edit_is_on_record(self):
         main, arguments, make = self.edit_of_line_3()
