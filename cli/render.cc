@@ -99,8 +99,10 @@ std::string side_text(std::string_view side, std::string_view lines) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1);
     if (++shown > kShownConflictLines) return text + fmt::format("    {:<10}…\n", side);
     std::string line(lines.substr(0, end + 1));
-    if (line.ends_with('\n')) line.pop_back();
-    text += fmt::format("    {:<10}{}\n", side, printable_line(line));
+    const bool is_ended = line.ends_with('\n');
+    if (is_ended) line.pop_back();
+    text += fmt::format("    {:<10}{}{}\n", side, printable_line(line),
+                        is_ended ? "" : " (no newline at its end)");
     lines.remove_prefix(end + 1);
   }
   return text;

@@ -232,7 +232,12 @@ Result<void> Overlay::remove_tree(const RelPath& path) {
       entry->now = Node{};
       entry->renamed_from.reset();
     }
-    return remove_directory(path);
+    auto removed = remove_directory(path);
+    if (!removed && removed.error().reason == "path.directory_not_empty") {
+      return refuse("path.directory_not_empty", path,
+                    "has a protected entry ('.git' or '.galley'), which no edit removes");
+    }
+    return removed;
   };
   auto removed = remove_all();
   if (!removed) restore(saved);

@@ -168,10 +168,15 @@ class Stager {
       return has_folder || same.is_free;
     }
     if (edit.may_be_new && has_folder && !is_near && !is_mostly(*edit.whole, *other)) return true;
-    const std::string named = "'" + missing.path + "' does not exist, but '" + other->str() +
-                              "' does: name that file if it is meant";
+    const bool is_itself = other->str() == missing.path;
+    const std::string named = is_itself
+                                  ? "'" + missing.path +
+                                        "' is moved or deleted by an earlier part of the document: "
+                                        "are its patches in order, the oldest first?"
+                                  : "'" + missing.path + "' does not exist, but '" + other->str() +
+                                        "' does: name that file if it is meant";
     missing.message = named + missing.message.substr(missing.message.find(';'));
-    outcome_.files.back().nearby = other->str();
+    if (!is_itself) outcome_.files.back().nearby = other->str();
     return false;
   }
 
@@ -416,8 +421,12 @@ class Stager {
                       (is_reversed_ ? already_applied_note(true) : "; leave it out"),
                   path.str());
     }
+    const bool is_empty = there.content && there.content->empty();
     return fail(ErrorKind::kRefused, "path.exists",
-                "'" + path.str() + "' already exists; edit it instead of creating it", path.str());
+                "'" + path.str() + "' already exists" +
+                    (is_empty ? " and is empty; write its whole content"
+                              : "; edit it instead of creating it"),
+                path.str());
   }
 
   /// Refuses a new file whose hunks have lines of an existing one.

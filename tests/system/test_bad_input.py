@@ -147,6 +147,60 @@ class BadInput(SystemCase):
                 self.galley("rollback", expect=0)
 
 
+class WaysOut(SystemCase):
+    """The message names what leads on, and that works."""
+
+    def write(self, path, text):
+        (self.work / path).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def edit(self, path, old, new, expect):
+        arguments = json.dumps({"file_path": path, "old_string": old, "new_string": new})
+        return self.galley("call", "Edit", arguments, expect=expect)
+
+    def test_an_empty_file(self):
+        self.write("e.txt", "")
+        self.galley("begin", expect=0)
+        said = self.edit("e.txt", "", "text\n", expect=1)
+        self.assertIn(b"is empty; write its whole content", said.stdout + said.stderr)
+        document = json.dumps({"path": "e.txt", "edits": [{"old_string": "", "new_string": "text\n"}]})
+        self.galley("stage", stdin=document.encode(), expect=0)
+        self.galley("commit", expect=0)
+        self.assertEqual((self.work / "e.txt").read_text(), "text\n")
+
+    def test_a_patch_in_utf_16(self):
+        self.write("f", "a\n")
+        patch = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"
+        for encoding in ("utf-16", "utf-16-be"):
+            mark = "\ufeff" if encoding.endswith("be") else ""
+            said = self.galley("apply", stdin=(mark + patch).encode(encoding), expect=2)
+            self.assertIn(b"the document is UTF-16; convert it", said.stderr)
+
+    def test_a_series_in_the_wrong_order(self):
+        self.write("f.txt", "".join(f"{n}\n" for n in range(30)))
+        move = "diff --git a/f.txt b/g.txt\nsimilarity index 100%\nrename from f.txt\nrename to g.txt\n"
+        edit = "diff --git a/f.txt b/f.txt\n--- a/f.txt\n+++ b/f.txt\n@@ -1,2 +1,2 @@\n-0\n+zero\n 1\n"
+        mails = [f"commit {digit * 40}\n\n    message\n\n{patch}\n" for digit, patch in (("b", move), ("a", edit))]
+        said = self.galley("apply", stdin="".join(mails).encode(), expect=1)
+        self.assertIn(b"are its patches in order, the oldest first?", said.stderr)
+        self.galley("apply", stdin="".join(reversed(mails)).encode(), expect=0)
+        self.assertTrue((self.work / "g.txt").read_text().startswith("zero\n"))
+
+    def test_a_folder_with_a_repository(self):
+        self.git("init", "-q", "sub")
+        self.galley("begin", expect=0)
+        said = self.galley("call", "Delete", json.dumps({"path": "sub", "recursive": True}), expect=1)
+        self.assertIn(b"has a protected entry ('.git' or '.galley')", said.stdout + said.stderr)
+
+    def test_a_conflict_about_the_last_line_end(self):
+        self.write("f", "a\nb\nc")
+        self.galley("begin", expect=0)
+        document = json.dumps({"path": "f", "edits": [{"oldText": "c", "newText": "c\nd"}]})
+        self.galley("stage", stdin=document.encode(), expect=0)
+        self.write("f", "a\nb\nc\n")
+        said = self.galley("commit", expect=1)
+        self.assertIn(b"base      c (no newline at its end)\n    workspace c\n", said.stderr)
+
+
 class Environment(SystemCase):
     """Errors of the machine: permissions, space, a read-only disk."""
 
