@@ -360,6 +360,8 @@ Result<void> AcpRun::begin_turn(const std::string& session, const std::string& p
   GALLEY_ASSIGN(const StateDirectory* kept, state());
   last_session_ = recorded_id(session);
   GALLEY_TRY(AgentSession(*kept, last_session_).begin_turn(prompt));
+  GALLEY_ASSIGN(const RunFolder run, RunFolder::open(*kept, tx_));
+  GALLEY_TRY(run.note_session(last_session_));
   // The agent works with the files of the other turn.
   return is_alone ? take_saves(session) : Result<void>();
 }

@@ -12,6 +12,7 @@
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/workspace_state.h"
+#include "engine/stages/run_folder.h"
 #include "engine/stages/stored_stage.h"
 
 namespace galley {
@@ -52,8 +53,9 @@ Result<std::vector<OpenWork>> open_work(WorkspaceState& state, std::vector<std::
       if (!is_stage_gone(paths.error())) damaged.push_back(info.id);
       continue;
     }
-    found.push_back({info.id, about->session, about->agent, about->begun_ns,
-                     std::max(about->begun_ns, info.mtime_ns), *std::move(paths)});
+    const auto run = RunFolder::open(*state.persistent.state(), info.id);
+    found.push_back({info.id, about->session, run ? run->session() : "", about->agent,
+                     about->begun_ns, std::max(about->begun_ns, info.mtime_ns), *std::move(paths)});
   }
   std::sort(found.begin(), found.end(), [](const OpenWork& a, const OpenWork& b) {
     return std::tie(a.begun_ns, a.tx) < std::tie(b.begun_ns, b.tx);
@@ -81,7 +83,7 @@ std::vector<SessionActivity> sessions_of(const std::vector<OpenWork>& open,
     ++session.commits;
   }
   for (const OpenWork& one : open) {
-    SessionActivity& session = of(one.session, one.agent);
+    SessionActivity& session = of(one.session.empty() ? one.editor : one.session, one.agent);
     session.active_ns = std::max(session.active_ns, one.changed_ns);
     session.open.push_back(one);
   }

@@ -17,6 +17,7 @@ class Workspace;
 struct OpenWork {
   std::string tx;
   std::string session;  ///< may be empty
+  std::string editor;   ///< the session of an editor that had the last turn in it; may be empty
   std::string agent;
   int64_t begun_ns = 0;
   int64_t changed_ns = 0;
@@ -24,7 +25,8 @@ struct OpenWork {
   std::optional<std::vector<RelPath>> paths;
 };
 
-/// The work of one session. An open transaction that names no session is one of its own.
+/// The work of one session. An open transaction is of its own session, or of its editor's; without
+/// both it is one of its own.
 struct SessionActivity {
   std::string session;
   std::string agent;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file_mode.h"
+#include "engine/commit/outcome.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/replace_file.h"
 #include "staging/sandbox/layer_objects.h"
@@ -211,6 +212,15 @@ Result<void> RunFolder::write_note(const RunNote& note) const {
   }
   // Others read it without a lock, so the file is replaced instead of rewritten.
   return replace_file(*directory_, "run.json", text);
+}
+
+std::string RunFolder::session() const {
+  auto text = read_file(*directory_, chosen_path("session"), kMaxSessionBytes);
+  return text && is_session_id(*text) ? *std::move(text) : std::string();
+}
+
+Result<void> RunFolder::note_session(const std::string& id) const {
+  return replace_file(*directory_, "session", id);
 }
 
 Result<std::vector<std::string>> RunFolder::list(const StateDirectory& state) {

@@ -58,6 +58,7 @@ inline constexpr size_t kMaxRunNameBytes = 64;                ///< the name of a
 ///
 ///     lock        the run's supervisor holds this lock (flock) as long as it lives
 ///     run.json    RunNote, replaced whole by rename; without it there is no run
+///     session     the id of the session of an editor that had the last turn, if there is one
 ///     socket      of the supervisor (staging/sandbox/terminal)
 ///     upper/      the overlay's upper layer: files that the program wrote
 ///     work/       for overlayfs itself
@@ -91,6 +92,9 @@ class RunFolder {
 
   [[nodiscard]] Result<RunNote> note() const;
   Result<void> write_note(const RunNote& note) const;
+  /// The session that note_session() wrote last; empty without one.
+  [[nodiscard]] std::string session() const;
+  Result<void> note_session(const std::string& id) const;
   /// Opens the directories that are removed with a run and its transaction. The kernel frees a
   /// removed directory when it is closed, which can wait for the disk. So a caller that keeps the
   /// directories open until it has answered does not delay its answer.

@@ -98,6 +98,16 @@ class Turns(AcpCase):
         self.assertIn("forty", notes)
         self.assertIn("new.txt", notes)
 
+    def test_what_its_session_committed_and_stages_is_one_row_of_the_status(self):
+        editor = self.editor()
+        editor.decide = lambda params: "commit"
+        editor.prompt(["write", "own.txt", "own\n"])
+        editor.decide = lambda params: "later"
+        editor.prompt(["write", "own.txt", "again\n"])
+        row, = json.loads(self.galley("--json", "agents", "status", expect=0).stdout)["sessions"]
+        self.assertEqual((row["session"], row["commits"], len(row["open"]), row["open"][0]["files"]), ("acp-session-1", 1, 1, 1))
+        editor.finish()
+
     def test_all_can_be_rejected_or_left(self):
         editor = self.editor()
         editor.decide = lambda params: "later"
