@@ -498,7 +498,8 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
     GALLEY_ASSIGN(const std::string start, start_of(request, command->directory));
     GALLEY_TRY(check_start(session, *workspace, start));
     // codex cannot be told to ask.
-    const bool asks = request.is_planning && session.arguments().global.agent == "claude";
+    const bool wants_question = request.is_planning || rules_of(*workspace).config.hook.asks;
+    const bool asks = wants_question && session.arguments().global.agent == "claude";
     return hook_replaces(request.protocol, command->input, asks);
   }
   GALLEY_ASSIGN(std::string objection,

@@ -60,6 +60,7 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
   config.agent_files_are_editable |= user.config.edits_configuration;
   // Of the person, not of galley.toml, which a pull may change.
   config.hook.mode = user.config.hook_mode.value_or(config.hook.mode);
+  config.hook.asks = config.hook.asks || user.config.hook_asks;
   for (ValidatorConfig& validator : config.validators) validator.only_new |= options.only_new;
   return notices;
 }

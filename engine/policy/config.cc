@@ -364,6 +364,7 @@ void read_root(ConfigTable& root, Config& config) {
         "mode", config.hook.mode,
         ConfigTable::Choices<HookMode>{{"commit", HookMode::kCommit}, {"stage", HookMode::kStage}});
     table.flag("drop_on_failure", config.hook.drop_on_failure);
+    table.flag("ask", config.hook.asks);
   });
   root.table("secrets",
              [&](ConfigTable& table) { table.flag("in_files", config.secrets.in_files); });

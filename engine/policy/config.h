@@ -226,6 +226,7 @@ enum class HookMode : uint8_t {
 struct HookConfig {
   HookMode mode = HookMode::kCommit;
   bool drop_on_failure = false;  ///< whether the changes of a command that failed are dropped
+  bool asks = false;             ///< whether a person is asked before each command
 };
 
 /// `[secrets]`.

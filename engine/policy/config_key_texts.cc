@@ -185,6 +185,10 @@ constexpr ConfigKeyText kTexts[] = {
      ""},
     {"hook.drop_on_failure",
      "Drop the changes of a command of an agent if its exit status is not 0.", ""},
+    {"hook.ask",
+     "Have Claude Code ask before each command, as it does while it plans; other agents cannot be "
+     "told to ask.",
+     ""},
     {"secrets.in_files",
      "Replace `$ENV.NAME` in the text of an edit, and let a command write a secret into a file.",
      "`false`"},
@@ -231,6 +235,7 @@ constexpr ConfigKeyText kUserTexts[] = {
     {"commit.after_apply",
      "Command that runs on the host after the files of any workspace are changed.", ""},
     {"hook.mode", "Replaces `hook.mode` of every galley.toml.", "that of galley.toml"},
+    {"hook.ask", "`true` sets `hook.ask` of every galley.toml.", "that of galley.toml"},
 };
 
 }  // namespace

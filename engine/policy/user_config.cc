@@ -39,6 +39,7 @@ void read_user_root(ConfigTable& root, UserConfig& config) {
         "mode", mode,
         ConfigTable::Choices<HookMode>{{"commit", HookMode::kCommit}, {"stage", HookMode::kStage}});
     if (table.has("mode")) config.hook_mode = mode;
+    table.flag("ask", config.hook_asks);
   });
 }
 

@@ -18,6 +18,7 @@ struct UserConfig {
   bool edits_configuration = false;           ///< proposals may change galley.toml
   bool unattended = false;                    ///< a person's commands may run without a terminal
   std::optional<HookMode> hook_mode;          ///< instead of the workspaces' own
+  bool hook_asks = false;                     ///< as hook.ask, in every workspace
   std::vector<std::string> before_apply;      ///< hook on the host: an absolute program first
   std::vector<std::string> after_apply;
 };

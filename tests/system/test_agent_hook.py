@@ -543,6 +543,16 @@ class OneWorld(HookCase):
                     self.assertEqual(answer["permissionDecision"], expected)
                     self.assertIn(PROGRAM, answer["updatedInput"]["command"])
 
+    def test_a_person_can_choose_to_be_asked_before_each_command(self):
+        settings = Path(self.environment["XDG_CONFIG_HOME"]) / "galley" / "config.toml"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        chosen, own = "\n[hook]\nask = true\n", settings.read_text() if settings.exists() else ""
+        for rules, person, expected in (("", "", "allow"), (chosen, "", "ask"), ("", chosen, "ask")):
+            (self.work / "galley.toml").write_text(RULES + rules)
+            settings.write_text(own + person)
+            answer = json.loads(self.hook("claude", self.request("claude", "Bash", {"command": "make"})).stdout)
+            self.assertEqual(answer["hookSpecificOutput"]["permissionDecision"], expected, (rules, person))
+
     def test_its_effects_are_on_the_disk_and_on_record(self):
         ran = self.shell("echo new > src/new.c; mkdir -p node_modules/x; echo p > node_modules/x/i.js; echo said")
         self.assertEqual(ran.stdout, b"said\n")
