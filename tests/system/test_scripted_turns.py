@@ -184,11 +184,16 @@ class HookDoor(Turns, HookCase):
 
 class McpDoor(Turns, McpCase):
     DOOR = "mcp"
+    # The tools of an agent's profile, by those of the profile claude.
+    PROFILES = {"gemini": {"Edit": "replace", "Write": "write_file", "Read": "read_file", "Bash": "run_shell_command"}}
 
     def enter(self, story, player):
         player.commits_itself = story.choice.random() < 0.3
         player.is_stateless = not player.commits_itself and story.choice.random() < 0.3
-        options = ["--agent", player.agent, "--session", player.session, *(["--autocommit"] if player.commits_itself else [])]
+        profile = {"gemini": "gemini", "qwen": "gemini"}.get(player.agent, "claude")
+        player.tools = self.PROFILES.get(profile, {})
+        options = ["--agent", player.agent, "--session", player.session, "--profile", profile,
+                   *(["--autocommit"] if player.commits_itself else [])]
         version = None if player.is_stateless else story.choice.choice(("2025-11-25", "2025-06-18", "2024-11-05"))
         story.tell("galley mcp", *options, version)
         player.client, player.tx = self.connect(*options, version=version), {}
@@ -214,6 +219,9 @@ class McpDoor(Turns, McpCase):
 
     def request(self, player, tool, **arguments):
         self.calls += 1
+        tool = player.tools.get(tool, tool)
+        if tool == "replace":
+            arguments.setdefault("instruction", "do it")
         return player.client.request("tools/call", {"name": tool, "arguments": {**arguments, **player.tx}})
 
     def call(self, player, tool, **arguments):
