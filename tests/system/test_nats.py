@@ -712,6 +712,38 @@ class Connections(NatsCase):
         context.load_cert_chain(folder / "client.pem", folder / "client.key")
         self.assertEqual(self.client(server, tls=context).request(f"{FILES}.health", b""), {"healthy": True})
 
+    def test_a_server_needs_only_the_documented_subjects(self):
+        page = (support.ROOT / "docs" / "nats.md").read_text()
+        alone, shared = (part.split("```")[0] for part in page.split("```conf\n")[1:])
+        users = f"{{ user: all, password: x }}, {{ user: alone, password: x, {alone} }}, {{ user: shared, password: x, {shared} }}"
+        server = self.start_server(f"authorization {{ users: [ {users} ] }}")
+        client = self.client(server, user="all", password="x")
+        heard = client.subscribe("nachos.tool.manifests")
+
+        def address_of(user):
+            return f"nats://{user}:x@127.0.0.1:{server.port}"
+
+        for user, config in (("alone", ""), ("shared", "jetstream = true\n")):
+            doors = [self.start_door(server, config, address_of(user)) for _ in range(2 if config else 1)]
+            while not (published := client.next(heard)[2]):
+                pass  # the request of the round before
+            self.assertEqual(json.loads(published)[0]["provides"]["tool"], "filesystem")
+            self.assertEqual(client.request("nachos.tool.manifests", b"")[0]["provides"]["tool"], "filesystem")
+            self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+            for number in range(5):
+                session = f"{user}{number}"
+                begun = client.request(SESSION, self.call_of(session, action="begin"))["payload"]
+                self.assertTrue(begun["success"], begun)
+                write = self.call_of(session, action="write", path=f"workspace/{session}.txt", content="x")
+                self.assertTrue(client.request(f"{FILES}.validate", write)["valid"])
+                for subject in (f"{FILES}.request", "tool.filesystem.request"):
+                    self.assertTrue(client.request(subject, write)["payload"]["success"])
+                self.assertEqual(client.request(SESSION, self.call_of(session, action="commit"))["payload"]["result"], {"committed": True})
+            for door in doors:
+                self.assertEqual(self.end(door), 0)
+                self.assertNotIn("ermission", door.log.text())
+        self.assertEqual([line for line in server.log.lines if "Violation" in line], [])
+
     def test_a_certificate_of_another_host_is_refused(self):
         folder = self.scratch / "tls"
         make_certificates(folder, "elsewhere.example")
