@@ -52,9 +52,9 @@ class JobWorker {
 
   using PublishRecord =
       std::function<Result<void>(std::string_view record, const std::string& job_id)>;
-  /// To be called before and after perform(). Gives `publish` the records of the last job of this
-  /// cache that it did not take before, oldest first. So the records of a worker that was killed are
-  /// published before the next job, whatever its branch.
+  /// To be called before and after perform(). Gives `publish` the new records of the last job of
+  /// this cache, oldest first. So the records of a worker that was killed are published before the
+  /// next job, whatever its branch.
   /// Errors: those of `publish`; kIo.
   [[nodiscard]] Result<void> publish_records(const Job& job, const PublishRecord& publish) const;
 

@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -537,7 +538,7 @@ class Jobs(JobCase):
 
 
 class Crashes(JobCase):
-    JOBS = 45
+    JOBS = int(os.environ.get("GALLEY_JOBS", "45"))  # of the test with killed workers and a restarted server
 
     def rules(self, name, command):
         """A worker's configuration with one validator of this name."""
@@ -702,24 +703,25 @@ class Crashes(JobCase):
             file, old, new = (("count.txt", "0", f"1 {number}") if number % 3 == 0 else (f"f{number}.txt", "old", f"new {number}"))
             self.submit(self.job(repositories[name], f"job{number}", PATCH.format(file, old, new)), wait=0)
             expected[name] += number % 3 != 0
+        begun = time.monotonic()
         workers = [self.start_worker() for _ in range(4)]
         is_over = threading.Event()
         killed = []
 
         def kill_some():
-            while not is_over.wait(choice.uniform(0.1, 0.6)) and len(killed) < 12:
+            while not is_over.wait(choice.uniform(0.1, 0.6)) and len(killed) < self.JOBS // 4:
                 at = choice.randrange(len(workers))
                 self.end(workers[at], signal.SIGKILL)
                 killed.append(at)
                 workers[at] = self.start_worker(cache=workers[at].cache)
-                if len(killed) == 6:
+                if len(killed) == self.JOBS // 8:
                     self.server = self.server.restarted()
 
         killer = threading.Thread(target=kill_some)
         killer.start()
         self.addCleanup(killer.join)
         self.addCleanup(is_over.set)
-        until = time.monotonic() + 240
+        until = time.monotonic() + 5 * self.JOBS
         receipts = {}
         while len(receipts) < self.JOBS and time.monotonic() < until:
             done = self.galley("jobs", "--nats", self.server.address)
@@ -743,6 +745,9 @@ class Crashes(JobCase):
             self.assertIn(receipt["outcome"], ("committed", "refused", "conflict"), receipt)
             self.assertEqual([receipt["commit"]] if receipt["outcome"] == "committed" else [], committed[name], receipt)
         self.assertGreater(len(killed), 0)
+        outcomes = collections.Counter(receipt["outcome"] for receipt in receipts.values())
+        print(f"{self.JOBS} jobs, {len(killed)} killed workers: {dict(outcomes)}, "
+              f"{time.monotonic() - begun:.0f} s", file=sys.stderr)
         records = self.records()
         self.assertEqual(self.receipts_on_record(records), receipts)
         for name, receipt in receipts.items():
