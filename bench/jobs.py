@@ -64,7 +64,7 @@ def with_workers(build, folder, workers, jobs, rules):
     def send(numbers):
         for i in numbers:
             job = {"id": f"j{i}", "repository": str(bare[i % REPOSITORIES]), "ref": "main", "edits": PATCH.format(f"f{i}.txt")}
-            client.publish("galley.jobs.normal", json.dumps(job).encode())
+            client.publish("galley.jobs.normal.0", json.dumps(job).encode())
         for _ in numbers:
             receipt = json.loads(client.next(ended)[2])
             assert receipt["outcome"] == "committed", receipt

@@ -6,6 +6,9 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,10 +30,9 @@ using std::chrono::milliseconds;
 
 constexpr int64_t kSameJobNs = 3'600 * kNsOfSecond;  ///< a job sent again is recognised
 constexpr int64_t kAckWaitNs = 30 * kNsOfSecond;  ///< then the job of a silent worker is given on
+constexpr milliseconds kTryEvery{1'000};          ///< after an error of JetStream
 constexpr milliseconds kBeatEvery{10'000};        ///< "in progress", well within kAckWaitNs
-constexpr milliseconds kLookEvery{100};           ///< how often a running job looks for the end
-constexpr int64_t kFetchMs = 20;                  ///< of a queue with other queues behind it
-constexpr int64_t kLastFetchMs = 500;
+constexpr milliseconds kLookEvery{100};           ///< for the end of a running job, for a new job
 constexpr int64_t kMostDelayMs = 600'000;
 constexpr int kMessageBytes = static_cast<int>(Job::kMostBytes) + 4'096;  // and headers
 constexpr uint64_t kMostDoubled = 10;  ///< of a delay: 2^10 seconds are more than kMostDelayMs
@@ -41,10 +43,17 @@ constexpr int64_t kNoLimit = -1;
 constexpr int64_t kMostDead = 100'000;
 constexpr int64_t kMostKeptBytes = int64_t{1} << 30U;  ///< of the letters, and of the records
 constexpr std::string_view kSessionPrefix = "job-";    ///< Job::session()
-constexpr std::array kQueues = {Job::Priority::kHigh, Job::Priority::kNormal, Job::Priority::kLow};
+constexpr std::array kOrder = {Job::Priority::kHigh, Job::Priority::kNormal, Job::Priority::kLow};
+constexpr std::string_view kJobs = "galley.jobs.";
+constexpr size_t kSlots = 64;  ///< of a priority
 
-std::string subject_of(Job::Priority priority) {
-  return "galley.jobs." + std::string(word_of(priority));
+/// Repositories take turns by their slots, a part of their hash. With one queue for each, the
+/// number of queues would have no limit.
+std::string subject_of(const Job& job) {
+  constexpr size_t kDigits = 4;
+  const std::string hash = ContentId::of(job.repository).hex().substr(0, kDigits);
+  const auto slot = std::strtoul(hash.c_str(), nullptr, 16) % kSlots;
+  return std::string(kJobs) + std::string(word_of(job.priority)) + "." + std::to_string(slot);
 }
 
 /// Adds a stream of one subject. An administrator may have made it before, with other limits.
@@ -63,7 +72,7 @@ natsStatus add_stream(jsCtx* context, const char* name, const char* subject,
 }
 
 natsStatus add_job_stream(jsCtx* context) {
-  return add_stream(context, kStream, "galley.jobs.*", [](jsStreamConfig& stream) {
+  return add_stream(context, kStream, "galley.jobs.>", [](jsStreamConfig& stream) {
     stream.Retention = js_WorkQueuePolicy;
     stream.Discard = js_DiscardNew;
     stream.MaxMsgs = JobQueue::kMostWaiting;
@@ -169,13 +178,15 @@ struct JobQueue::State {
   natsConnection* connection = nullptr;
   jsCtx* context = nullptr;
   std::optional<JobBook> book;
-  std::array<natsSubscription*, kQueues.size()> queues{};
+  /// By subject, opened when the first job is seen there: one for each slot of a priority.
+  std::map<std::string, natsSubscription*> queues;
+  std::array<std::string, kOrder.size()> served;  ///< the subject of the last job
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    for (natsSubscription* queue : queues) natsSubscription_Destroy(queue);
+    for (const auto& [subject, queue] : queues) natsSubscription_Destroy(queue);
     book.reset();
     jsCtx_Destroy(context);
     natsConnection_Destroy(connection);
@@ -183,8 +194,10 @@ struct JobQueue::State {
   }
 
   Result<void> connect(const std::string& address);
-  Result<void> open_queues();
-  Result<std::unique_ptr<Delivery>> next(size_t queue);
+  Result<void> open_streams() const;
+  Result<std::vector<std::string>> subjects_with_jobs() const;
+  Result<std::unique_ptr<Delivery>> next(const std::string& subject);
+  Result<std::unique_ptr<Delivery>> next();
   /// What the tries of a delivery have in common.
   struct Attempt {
     JobWorker& worker;
@@ -242,8 +255,8 @@ Result<JobQueue::Submitted> JobQueue::submit(std::string_view text) {
   options.MsgId = message_id.c_str();
   jsErrCode code{};
   jsPubAck* answer = nullptr;
-  const natsStatus s = js_Publish(&answer, state_->context, subject_of(job.priority).c_str(),
-                                  text.data(), static_cast<int>(text.size()), &options, &code);
+  const natsStatus s = js_Publish(&answer, state_->context, subject_of(job).c_str(), text.data(),
+                                  static_cast<int>(text.size()), &options, &code);
   if (s == NATS_OK) {
     const bool is_duplicate = answer->Duplicate;
     const uint64_t sequence = answer->Sequence;
@@ -287,41 +300,79 @@ Result<uint64_t> JobQueue::waiting() {
 
 // --- for workers ----------------------------------------------------------------------------
 
-Result<void> JobQueue::State::open_queues() {
+Result<void> JobQueue::State::open_streams() const {
   natsStatus s = add_kept_stream(context, kDeadStream, "galley.dead.*", kMostDead);
   if (s == NATS_OK) s = add_kept_stream(context, kAuditStream, "galley.audit.*", kNoLimit);
-  if (s != NATS_OK) {
-    return fail(jetstream_error("the streams of dead jobs and of records cannot be opened", s));
+  if (s == NATS_OK) return {};
+  return fail(jetstream_error("the streams of dead jobs and of records cannot be opened", s));
+}
+
+/// The subjects that have jobs, also of other workers, sorted.
+Result<std::vector<std::string>> JobQueue::State::subjects_with_jobs() const {
+  jsOptions options;
+  jsOptions_Init(&options);
+  options.Stream.Info.SubjectsFilter = "galley.jobs.>";
+  jsStreamInfo* about = nullptr;
+  const natsStatus s = js_GetStreamInfo(&about, context, kStream, &options, nullptr);
+  if (s != NATS_OK) return fail(jetstream_error("the queue cannot be read", s));
+  std::vector<std::string> subjects;
+  const jsStreamStateSubjects* found = about->State.Subjects;
+  for (int i = 0; found != nullptr && i < found->Count; ++i) {
+    subjects.emplace_back(found->List[i].Subject);
   }
-  for (size_t i = 0; i < kQueues.size(); ++i) {
-    const std::string name = "workers-" + std::string(word_of(kQueues[i]));
+  jsStreamInfo_Destroy(about);
+  std::ranges::sort(subjects);
+  return subjects;
+}
+
+/// A job of one subject; null: all are being performed.
+Result<std::unique_ptr<Delivery>> JobQueue::State::next(const std::string& subject) {
+  natsSubscription*& queue = queues[subject];
+  natsStatus s = NATS_OK;
+  if (queue == nullptr) {
+    std::string name = "workers-" + subject.substr(kJobs.size());
+    std::ranges::replace(name, '.', '-');
     jsSubOptions options;
     jsSubOptions_Init(&options);
     options.Stream = kStream;
     options.Config.AckWait = kAckWaitNs;
-    s = js_PullSubscribe(&queues[i], context, subject_of(kQueues[i]).c_str(), name.c_str(), nullptr,
-                         &options, nullptr);
+    s = js_PullSubscribe(&queue, context, subject.c_str(), name.c_str(), nullptr, &options,
+                         nullptr);
     if (s != NATS_OK) return fail(jetstream_error("no jobs can be taken", s));
   }
-  return {};
-}
-
-/// The next job of one queue; null: none came.
-Result<std::unique_ptr<Delivery>> JobQueue::State::next(size_t queue) {
-  const bool is_last = queue + 1 == queues.size();
+  jsFetchRequest request;
+  jsFetchRequest_Init(&request);
+  request.Batch = 1;
+  request.NoWait = true;
   natsMsgList list{};
-  const natsStatus s =
-      natsSubscription_Fetch(&list, queues[queue], 1, is_last ? kLastFetchMs : kFetchMs, nullptr);
+  s = natsSubscription_FetchRequest(&list, queue, &request);
   std::unique_ptr<Delivery> delivery;
   if (s == NATS_OK && list.Count == 1) {
     delivery = std::make_unique<Delivery>(list.Msgs[0]);
     list.Msgs[0] = nullptr;  // the delivery owns it
   }
   natsMsgList_Destroy(&list);
-  if (natsConnection_IsClosed(connection)) {
-    return fail(connection_error("the NATS server closed the connection", s));
-  }
   return delivery;  // also while the library connects again
+}
+
+/// The next job of the highest priority, of the slot after that of the last job; null: there is
+/// none.
+Result<std::unique_ptr<Delivery>> JobQueue::State::next() {
+  GALLEY_ASSIGN(const auto all, subjects_with_jobs());
+  for (size_t i = 0; i < kOrder.size(); ++i) {
+    const std::string start = std::string(kJobs) + std::string(word_of(kOrder[i]));
+    std::vector<std::string> some;
+    std::ranges::copy_if(all, std::back_inserter(some),
+                         [&](const auto& subject) { return subject.starts_with(start); });
+    std::ranges::rotate(some, std::ranges::upper_bound(some, served[i]));
+    for (const std::string& subject : some) {
+      GALLEY_ASSIGN(auto delivery, next(subject));
+      if (delivery == nullptr) continue;
+      served[i] = subject;
+      return delivery;
+    }
+  }
+  return nullptr;
 }
 
 /// A dead job and its receipt, for people. A text that is not JSON becomes a string.
@@ -479,15 +530,19 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
 
 Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& must_end,
                              const std::function<void(const std::string&)>& log) {
-  GALLEY_TRY(state_->open_queues());
+  GALLEY_TRY(state_->open_streams());
   while (!must_end()) {
-    for (size_t queue = 0; queue < state_->queues.size() && !must_end(); ++queue) {
-      GALLEY_ASSIGN(const auto delivery, state_->next(queue));
-      if (delivery == nullptr) continue;
-      const auto handled = state_->handle(*delivery, worker, must_end, log);
-      if (!handled) log(handled.error().message);  // the server delivers the job again
-      break;                                       // a more urgent one may have come
+    const auto delivery = state_->next();
+    if (natsConnection_IsClosed(state_->connection)) {
+      return fail(ErrorKind::kIo, "nats.connection", "the NATS server closed the connection");
     }
+    if (!delivery) log(delivery.error().message);  // perhaps JetStream begins again
+    if (!delivery || *delivery == nullptr) {
+      std::this_thread::sleep_for(delivery ? kLookEvery : kTryEvery);
+      continue;
+    }
+    const auto handled = state_->handle(**delivery, worker, must_end, log);
+    if (!handled) log(handled.error().message);  // the server delivers the job again
   }
   return {};
 }

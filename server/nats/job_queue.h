@@ -16,9 +16,9 @@
 namespace galley {
 
 /// The queue of jobs and their receipts in JetStream (docs/scale.md): a work queue for each
-/// priority, and a key-value bucket with one receipt for each job.
+/// priority and slot of repositories, and a key-value bucket with one receipt for each job.
 ///
-///     submit -> galley.jobs.PRIORITY -> worker -> receipt in the JobBook -> acknowledged
+///     submit -> galley.jobs.PRIORITY.SLOT -> worker -> receipt in the JobBook -> acknowledged
 ///                      ^---- again after a crash or a transient error ----'
 ///
 /// A dead job is also published at galley.dead.ID, each audit record and each receipt at
@@ -58,8 +58,8 @@ class JobQueue {
   /// How many jobs wait or are being performed.
   [[nodiscard]] Result<uint64_t> waiting();
 
-  /// Performs jobs until `must_end` is true, highest priority first. Then the running one may take
-  /// `drain_ms`; if it is stopped, another worker performs it.
+  /// Performs jobs until `must_end` is true, highest priority first; repositories take turns. Then
+  /// the running one may take `drain_ms`; if it is stopped, another worker performs it.
   [[nodiscard]] Result<void> serve(JobWorker& worker, const std::function<bool()>& must_end,
                                    const std::function<void(const std::string&)>& log);
 

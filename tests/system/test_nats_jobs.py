@@ -2,6 +2,7 @@
 
 import base64
 import collections
+import hashlib
 import json
 import os
 import pathlib
@@ -215,7 +216,8 @@ class Jobs(JobCase):
         self.submit(first, wait=0)
         client = NatsClient(self.server.port)
         self.addCleanup(client.close)
-        client.publish("galley.jobs.normal", json.dumps(second).encode())  # as an hour later
+        (subject, _), = self.kept("GALLEY_JOBS")
+        client.publish(subject, json.dumps(second).encode())  # as an hour later
         client.flush()
         worker = self.start_worker()
         worker.log.wait_for("dropped: another job has the id j1")
@@ -405,7 +407,7 @@ class Jobs(JobCase):
                 self.tool("submit", stdin=wrong, expect=2)
         client = NatsClient(self.server.port)
         self.addCleanup(client.close)
-        client.publish("galley.jobs.high", b"\xff{")
+        client.publish("galley.jobs.high.0", b"\xff{")
         client.flush()
         until = time.monotonic() + 60
         while not (dead := self.tool("jobs")) and time.monotonic() < until:
@@ -471,7 +473,7 @@ class Jobs(JobCase):
         self.tool("jobs")
         client = NatsClient(self.server.port, user="all", password="x")
         self.addCleanup(client.close)
-        client.publish("galley.jobs.high", b"{")
+        client.publish("galley.jobs.high.0", b"{")
         progress, letters = client.subscribe("galley.progress.>"), client.subscribe("galley.dead.>")
         self.server.address = bare.replace("//", "//worker:x@")
         self.start_worker()
@@ -495,6 +497,23 @@ class Jobs(JobCase):
                 time.sleep(0.1)
             self.assertEqual(json.loads(told)["outcome"], "refused")
         self.assertEqual(self.history(repository), ["job-high"])
+
+    def test_a_repository_with_many_jobs_does_not_hold_up_another(self):
+        many = self.make_repository("many", [(f"f{number}.txt", "old\n") for number in range(50)])
+
+        def slot(path):
+            return int(hashlib.sha256(str(path).encode()).hexdigest()[:4], 16) % 64
+
+        name = next(name for name in ("other", "another", "third", "fourth") if slot(self.repositories / f"{name}.git") != slot(many))
+        other = self.make_repository(name)
+        for number in range(50):
+            self.submit(self.job(many, f"many{number}", PATCH.format(f"f{number}.txt", "old", "new")), wait=0)
+        self.submit(self.job(other, "other"), wait=0)
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(other, "other"))["outcome"], "committed")
+        done = self.history(many)
+        self.assertLessEqual(len(done), 10)
+        self.assertEqual(done, [f"job-many{number}" for number in range(len(done))], "in order")
 
     def test_one_worker_has_a_cache(self):
         worker = self.start_worker()
