@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kWrittenTogether = 64;
+constexpr size_t kNear = 256;  ///< paths that are rewritten rather than a place is filled
 constexpr size_t kDiffBytes = size_t{256} << 10U;  // the bytes of a raw diff that are read before
                                                    // they are applied
 constexpr size_t kMaxNameBytes = 256;
@@ -173,7 +175,8 @@ Result<CheckedOutTree> TreeCache::lay_out(const std::string& tree) const {
     if (held == tree) return CheckedOutTree{place.path + "/files", std::move(place.lock)};
     if (held.empty()) break;  // later places were never used
   }
-  for (size_t number = 0; number < kMaxTrees; ++number) {
+  GALLEY_ASSIGN(const auto numbers, places_for(tree));
+  for (const size_t number : numbers) {
     GALLEY_ASSIGN(Place place, open_place(number));
     GALLEY_ASSIGN(const bool is_free, place.lock->try_lock(LockMode::kExclusive));
     if (!is_free) continue;
@@ -185,6 +188,49 @@ Result<CheckedOutTree> TreeCache::lay_out(const std::string& tree) const {
   return fail(ErrorKind::kQuota, "check.trees_in_use",
               fmt::format("commands run on {} other trees of this repository; wait for one of them",
                           kMaxTrees));
+}
+
+/// The numbers of all places, the best one for a tree first: those with few differences, an unused
+/// one, the oldest. So a row of checks changes one place, and two branches in turn keep two.
+Result<std::vector<size_t>> TreeCache::places_for(const std::string& tree) const {
+  enum class Fit : uint8_t { kNear, kUnused, kFar, kInUse };
+  std::vector<std::tuple<Fit, int64_t, size_t>> places;
+  bool is_unused = false;  // later places were never used
+  for (size_t number = 0; number < kMaxTrees; ++number) {
+    if (is_unused) {
+      places.emplace_back(Fit::kUnused, 0, number);
+      continue;
+    }
+    GALLEY_ASSIGN(const Place place, open_place(number));
+    GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
+    const std::string held = is_readable ? place.tree() : std::string();
+    if (!is_readable) {
+      places.emplace_back(Fit::kInUse, 0, number);
+    } else if (held.empty()) {
+      is_unused = true;
+      places.emplace_back(Fit::kUnused, 0, number);
+    } else if (const size_t differences = count_differences(held, tree); differences <= kNear) {
+      places.emplace_back(Fit::kNear, differences, number);
+    } else {
+      GALLEY_ASSIGN(const FileStat mark, place.directory->stat(place_name("tree")));
+      places.emplace_back(Fit::kFar, mark.mtime_ns, number);
+    }
+  }
+  std::ranges::sort(places);
+  std::vector<size_t> numbers;
+  for (const auto& place : places) numbers.push_back(std::get<size_t>(place));
+  return numbers;
+}
+
+/// How many paths differ between two trees; kNear + 1: more, or not known.
+size_t TreeCache::count_differences(const std::string& from, const std::string& to) const {
+  size_t count = 0;
+  const auto counted = for_each_change(from, to, [&](const auto& diff) -> Result<void> {
+    count += diff.size();
+    if (count <= kNear) return {};
+    return fail(ErrorKind::kNotFound, "check.no_tree", "");
+  });
+  return counted ? count : kNear + 1;
 }
 
 Result<void> TreeCache::change(const Place& place, const std::string& tree) const {

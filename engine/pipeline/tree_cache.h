@@ -28,7 +28,8 @@ struct CheckedOutTree {
 ///         files/   the tree           lock   held shared by users, exclusively by a writer
 ///         tree     its id; absent while files/ is being changed
 ///
-/// To lay out another tree, only its differences to the tree in a free place are written.
+/// To lay out another tree, only its differences to the tree in a free place are written. It is the
+/// nearest one; if none is near, an unused place, then the oldest.
 ///
 /// Errors: kQuota `limit.laid_out_bytes`, `check.trees_in_use`; kRefused `git.object_missing`; kIo.
 class TreeCache {
@@ -46,6 +47,8 @@ class TreeCache {
  private:
   struct Place;
   Result<Place> open_place(size_t number) const;
+  Result<std::vector<size_t>> places_for(const std::string& tree) const;
+  [[nodiscard]] size_t count_differences(const std::string& from, const std::string& to) const;
   Result<void> change(const Place& place, const std::string& tree) const;
   Result<void> write_changes(const WritableDirectory& files, const std::string& from,
                              const std::string& to) const;

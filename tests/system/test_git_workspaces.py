@@ -195,6 +195,28 @@ class Commits(BranchCase):
         told = self.branch("exec", "--", "head", "-n", "1", "upper.txt", expect=0)
         self.assertIn(b"LINE 1", told.stdout)
 
+    def test_two_branches_in_turn_are_laid_out_once(self):
+        self.environment["XDG_CACHE_HOME"] = str(self.scratch / "cache")
+        for number in range(300):
+            self.write(f"main/{number}.txt", "main\n")
+        self.push("main")
+        self.git("mv", "main", "other", work=self.source)
+        self.commit("other")
+        self.git("push", "-q", self.repository, "HEAD:refs/heads/other", work=self.source)
+
+        def run_on_both():
+            for ref in ("main", "other"):
+                self.branch("begin", ref=ref, expect=0)
+                told = self.branch("exec", "--", "ls", ref=ref, expect=0)
+                self.assertIn(ref, told.stdout.decode().split())
+                self.branch("rollback", ref=ref, expect=0)
+            files = [path for path in self.scratch.rglob("repository/*/tree*/files/*/*.txt")]
+            return {path: path.stat().st_ctime_ns for path in files}
+
+        first = run_on_both()
+        self.assertEqual(len([path for path in first if path.parent.name in ("main", "other")]), 600)
+        self.assertEqual(run_on_both(), first)
+
     def test_earlier_trees_forks_and_savepoints_work(self):
         self.branch("apply", "-", stdin=patch("a.txt", "line 1", "line one"), expect=0)
         self.branch("apply", "-", stdin=new_file("n.txt", "x"), expect=0)
