@@ -14,6 +14,7 @@
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/mend.h"
+#include "staging/placing/repeated_hunks.h"
 
 // Why hunks are placed together, and why a place that fits can be refused:
 //
@@ -78,7 +79,12 @@ class HunkPlacer {
   PlacedEdits run() {
     const bool is_placed = place_as_stated();
     if (!is_placed && !search_all()) return {};
-    if (!is_placed) decide();
+    if (!is_placed) {
+      if (auto once = place_repeated_hunks_once(index_, edit_, options_, only_places())) {
+        return *std::move(once);
+      }
+      decide();
+    }
     PlacedEdits out = finish();
     if (edit_.doubt && out.failures.empty() && !shows_wrong_counts(*edit_.doubt)) {
       out = {};
@@ -90,6 +96,15 @@ class HunkPlacer {
  private:
   [[nodiscard]] int64_t length(size_t i) const {
     return static_cast<int64_t>(searches_[i].search.pattern().size());
+  }
+
+  /// The place of each hunk; -1 if it has none or several.
+  [[nodiscard]] std::vector<int64_t> only_places() const {
+    std::vector<int64_t> out;
+    for (const Search& search : searches_) {
+      out.push_back(search.places.starts.size() == 1 ? search.places.starts.front() : -1);
+    }
+    return out;
   }
 
   /// Handles the common case without an index: every hunk fits at its stated place, in order.

@@ -62,6 +62,7 @@ SAMPLES = {
     "numbered_lines": (TEXT, block("2|line 2\n3|line 3\n", "2|two\n3|line 3\n"), []),
     "prose_between": (TEXT, PLAIN + "\nAnd further down:\n\n@@ -8,3 +8,3 @@\n line 8\n-line 9\n+nine\n line 10\n", []),
     "quoted_patch": (TEXT, "".join("> " + line for line in PLAIN.splitlines(keepends=True)), []),
+    "repeated_hunk": (TEXT, PLAIN + HUNK, []),
     "repeated_lines": ("{\n}\nnext();\n", c_hunk("-}\n+}\n+next();\n"), []),
     "several_parts": (TEXT, PLAIN + "\n" + block("line 9\n", "nine\n"), []),
     "shared_context": (TEXT, NAMES + HUNK + "@@ -3,3 +3,3 @@\n line 3\n-line 4\n+four\n line 5\n", []),
