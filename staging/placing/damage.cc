@@ -74,6 +74,14 @@ Markup markup_of(std::string_view line) {
   return out;
 }
 
+bool is_subsequence(std::string_view part, std::string_view whole) {
+  size_t at = 0;
+  for (const char c : whole) {
+    if (at < part.size() && part[at] == c) ++at;
+  }
+  return at == part.size();
+}
+
 bool is_elision(std::string_view line) {
   std::string_view text = trimmed(without_terminator(line));
   if (text == "..." || text == "\u2026" || text == "[...]") return true;

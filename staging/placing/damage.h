@@ -35,6 +35,8 @@ struct Markup {
   std::string rest;
 };
 [[nodiscard]] Markup markup_of(std::string_view line);
+/// True if `part` is `whole` without some characters.
+[[nodiscard]] bool is_subsequence(std::string_view part, std::string_view whole);
 
 /// True for `...`, or for a comment which says that lines were left out.
 [[nodiscard]] bool is_elision(std::string_view line);

@@ -611,6 +611,12 @@ bool is_split_ambiguous(const Lines& file, int64_t last, int64_t next) {
   return are_alike(last, next - 1) || are_alike(next, last + 1);
 }
 
+bool replaces_across(const Hunk& hunk, size_t i) {
+  if (i == 0 || hunk.lines[i - 1].role != LineRole::kRemoved) return false;
+  while (i < hunk.lines.size() && hunk.lines[i].role == LineRole::kRemoved) ++i;
+  return i < hunk.lines.size() && hunk.lines[i].role == LineRole::kAdded;
+}
+
 bool has_equal_line_close(const Lines& file, std::string_view removed, int64_t there) {
   constexpr int64_t kClose = 3;
   const std::string_view line = without_terminator(removed);

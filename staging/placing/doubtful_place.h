@@ -79,6 +79,10 @@ namespace galley {
 /// most three lines away.
 [[nodiscard]] bool has_equal_line_close(const Lines& file, std::string_view removed, int64_t there);
 
+/// True if lines of the file before the hunk's line `i` would be in the middle of lines that are
+/// replaced by others. Then it is uncertain where they belong among the new lines.
+[[nodiscard]] bool replaces_across(const Hunk& hunk, size_t i);
+
 /// True if it is uncertain where a part of a hunk ends and the next one begins. `last` is the
 /// file's last line of the first part, `next` the first line of the next part (0-based; -1: none).
 /// Either `last` equals the line above `next`, or `next` equals the line below `last`.

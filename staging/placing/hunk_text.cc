@@ -401,6 +401,17 @@ std::vector<std::string_view> post_image(const Hunk& hunk) {
   return out;
 }
 
+std::string partner_lines(const Lines& file, const Hunk& hunk,
+                          const std::vector<int64_t>& partner) {
+  std::string out;
+  const std::vector<std::string_view> stated = pre_image(hunk);
+  for (size_t i = 0; i < stated.size(); ++i) {
+    out += partner[i] < 0 ? stated[i] : file[static_cast<size_t>(partner[i])];
+    if (!out.ends_with('\n')) out += '\n';
+  }
+  return out;
+}
+
 Hunk with_kept_lines(const Hunk& hunk) {
   Hunk out = hunk;
   out.lines.clear();
@@ -426,10 +437,14 @@ Hunk with_kept_lines(const Hunk& hunk) {
         out.lines.push_back({keeps ? LineRole::kContext : lines[i].role, lines[i].text});
       }
     };
-    put(removed, 0, head, true);
-    put(removed, head, removed.size() - tail, false);
-    put(added, head, added.size() - tail, false);
-    put(removed, removed.size() - tail, removed.size(), true);
+    if (head + tail == 0) {
+      put(hunk.lines, begin, end, false);  // old and new lines may alternate
+    } else {
+      put(removed, 0, head, true);
+      put(removed, head, removed.size() - tail, false);
+      put(added, head, added.size() - tail, false);
+      put(removed, removed.size() - tail, removed.size(), true);
+    }
     if (end == begin) out.lines.push_back(hunk.lines[end++]);
     begin = end;
   }

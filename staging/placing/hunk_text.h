@@ -26,6 +26,11 @@ struct ContextCounts {
 };
 [[nodiscard]] ContextCounts context_counts(const Hunk& hunk);
 
+/// The file's lines for the old lines of the hunk, and the hunk's own ones where `partner`, which
+/// has the file's line for each old line, is negative.
+[[nodiscard]] std::string partner_lines(const Lines& file, const Hunk& hunk,
+                                        const std::vector<int64_t>& partner);
+
 /// Returns the hunk with lines that it removes and adds again, at the start or end of a change, as
 /// context.
 [[nodiscard]] Hunk with_kept_lines(const Hunk& hunk);

@@ -39,14 +39,6 @@ constexpr size_t kMostLines = 5000;
 
 bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
 
-bool is_subsequence(std::string_view part, std::string_view whole) {
-  size_t at = 0;
-  for (const char c : whole) {
-    if (at < part.size() && part[at] == c) ++at;
-  }
-  return at == part.size();
-}
-
 }  // namespace
 
 /// Reads the hunks of one file in different ways.
@@ -92,7 +84,8 @@ class HunkMender::Work {
 
   std::optional<MendedHunk> mend(const Hunk& hunk, bool only_exact) {
     if (hunk.lines.size() > kMostLines) return std::nullopt;
-    const std::vector<Reading> readings = readings_of_hunk(hunk);
+    const std::vector<Reading> readings =
+        readings_of_hunk(has_removed_lines(hunk) ? with_kept_lines(hunk) : hunk);
     for (const Attempt& attempt : kAttempts) {
       for (const Reading& reading : readings) {
         // If blanks were added or removed, the indentation must be that of the file.
@@ -151,6 +144,14 @@ class HunkMender::Work {
 
   std::optional<Hunk> as_it_is(const Hunk& hunk) {
     return places_of(hunk).starts.size() == 1 ? std::optional(hunk) : std::nullopt;
+  }
+
+  /// True if the file has all lines that the hunk removes.
+  bool has_removed_lines(const Hunk& hunk) {
+    return std::all_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
+      return line.role != LineRole::kRemoved ||
+             !index_.lines_like(line.text, LineFolding::kBlanks).empty();
+    });
   }
 
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
@@ -428,12 +429,18 @@ class HunkMender::Work {
     size_t old = 0;
     const IndentMap indent = indent_of_partners(hunk, partner);
     if (is_doubtful_shift(indent, hunk) || !tells_blank_lines(hunk, partner)) return std::nullopt;
-    for (const HunkLine& line : hunk.lines) {
+    const auto own =
+        with_own_characters(Lines(partner_lines(file_, hunk, partner)), hunk, 0, kept_);
+    if (!own) return std::nullopt;
+    for (size_t i = 0; i < hunk.lines.size(); ++i) {
+      const HunkLine& line = hunk.lines[i];
       if (line.role == LineRole::kAdded) {
         const bool is_last = at == static_cast<int64_t>(file_.size());
         if (is_last && !file_.ends_with_newline()) return std::nullopt;
         const size_t like = static_cast<size_t>(at > *first ? at - 1 : at);
-        std::string text = indent.carry(without_terminator(line.text));
+        const std::string_view added = without_terminator(own->lines[i].text);
+        std::string text =
+            (indent.is_uniform() ? indent : indent.with_shift_of(added)).carry(added);
         text += line_end_near(file_.text(), file_.offset(std::min(like, file_.size())));
         out.lines.push_back({LineRole::kAdded, keep(std::move(text))});
         continue;
@@ -446,6 +453,7 @@ class HunkMender::Work {
       if (to < at) return std::nullopt;
       if (line.role == LineRole::kRemoved && has_equal_line_close(file_, line.text, to))
         return std::nullopt;
+      if (to > at && replaces_across(hunk, i)) return std::nullopt;
       while (at < to) put(LineRole::kContext, at++, out);
       put(line.role, at++, out);
     }
@@ -490,26 +498,26 @@ class HunkMender::Work {
     return true;
   }
 
-  /// How the indentation of the lines is shifted; empty if it is shifted unevenly.
+  /// How the indentation of the lines is shifted.
   [[nodiscard]] IndentMap indent_of_partners(const Hunk& hunk,
                                              const std::vector<int64_t>& partner) const {
     Hunk found;
     std::string lines;
-    for (size_t i = 0, old = 0; i < hunk.lines.size(); ++i) {
-      if (hunk.lines[i].role == LineRole::kAdded) continue;
+    size_t old = 0;
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role == LineRole::kAdded) continue;
       const int64_t to = partner[old++];
       std::string one;
       std::string other;
-      if (to < 0 || folded(hunk.lines[i].text, LineFolding::kBlanks, one) !=
+      if (to < 0 || folded(line.text, LineFolding::kBlanks, one) !=
                         folded(file_[static_cast<size_t>(to)], LineFolding::kBlanks, other)) {
         continue;
       }
-      found.lines.push_back(hunk.lines[i]);
+      found.lines.push_back(line);
       lines += file_[static_cast<size_t>(to)];
       if (!lines.ends_with('\n')) lines += '\n';
     }
-    IndentMap out = indent_at(Lines(lines), found, 0);
-    return out.is_uniform() ? out : IndentMap();
+    return indent_at(Lines(lines), found, 0);
   }
 
   void put(LineRole role, int64_t line, Hunk& out) const {

@@ -143,6 +143,23 @@ TEST(OwnBlanks, TheNewTextCountsWhereTheEditChangesBlanks) {
             "\tputs(\"a   b\");\n");
 }
 
+TEST(OwnBlanks, StayInAHunkThatIsMended) {
+  const auto mended = [](const std::string& file, const std::string& hunk) {
+    return made(file, read_unified("--- a/f\n+++ b/f\n@@ ... @@\n" + hunk, {}), false);
+  };
+  const std::string file =
+      "enum e {\n\tALPHA\t= 0,\n\tBETA\t= 1,\n\tGAMMA\t= 2,\n\tDELTA\t= 3,\n\tLAST\t= 4,\n};\n";
+  EXPECT_EQ(
+      mended(file,
+             " enum e {\n     ALPHA    = 0,\n     OTHER    = 1,\n-    GAMMA    = 2,\n"
+             "+    FIRST    = 2,\n     DELTA    = 3,\n     LAST    = 4,\n };\n"),
+      "enum e {\n\tALPHA\t= 0,\n\tBETA\t= 1,\n\tFIRST\t= 2,\n\tDELTA\t= 3,\n\tLAST\t= 4,\n};\n");
+  // The blank of a context line was taken for its sign, so the lines are shifted unevenly.
+  EXPECT_EQ(mended("import (\n\t\"b\"\n\t\"f\"\n\t\"i\"\n\t\"u\"\n\t\"l\"\n)\n",
+                   "import (\n    \"b\"\n...\n-    \"u\"\n+    \"v\"\n    \"l\"\n)\n"),
+            "import (\n\t\"b\"\n\t\"f\"\n\t\"i\"\n\t\"v\"\n\t\"l\"\n)\n");
+}
+
 TEST(OwnBlanks, BlanksWithoutACertainPlaceAreRefused) {
   EXPECT_THAT(replaced("a\nputs(\"Name    Size\");\n", "puts(\"Name Size\");\n",
                        "puts(\"Name Width Size\");\n"),

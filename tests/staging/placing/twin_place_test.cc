@@ -189,6 +189,22 @@ TEST_P(ClearPlace, IsChanged) {
   EXPECT_NE(placed.splices.apply(GetParam().file), GetParam().file);
 }
 
+TEST(MendedHunk, NewLinesAreNotMovedPastABlankLineOfTheFile) {
+  const std::string file = "/* a */\n\nstruct b {\n  int c;\n};\n\nstruct d {\n";
+  const auto made = [&](const std::string& hunk) {
+    const auto set = read("--- a/f\n+++ b/f\n@@ -1,6 +1,6 @@\n" + hunk);
+    EXPECT_TRUE(set.has_value()) << set.error().message;
+    const PlacedEdits placed = place_edits(file, set->files.front(), {});
+    return placed.failures.empty() ? placed.splices.apply(file) : placed.failures.front().reason;
+  };
+  EXPECT_EQ(made("-/* a */\n-struct b {\n-  int c;\n-};\n+/* a */\n+struct b {\n+  int e;\n+};\n"
+                 " \n struct d {\n"),
+            "/* a */\n\nstruct b {\n  int e;\n};\n\nstruct d {\n");
+  // Nothing tells on which side of the blank line the new lines are.
+  EXPECT_EQ(made("-/* a */\n-struct b {\n+/* f */\n+struct g {\n   int c;\n };\n"),
+            "patch.context_not_found");
+}
+
 TEST(AlreadyApplied, IsNotProvedByATwin) {
   const std::string file =
       "def load():\n    open(1)\n    limit = 5\n    run()\n\n\ndef save():\n    open(1)\n"
