@@ -282,9 +282,9 @@ bool contradicts_section(const Lines& file, const Hunk& hunk, int64_t start) {
     const std::string_view text = trim(without_terminator(line));
     const size_t indent = indent_of(line).size();
     if (text.starts_with(section)) return outer <= indent;
+    if (indent >= width || !is_telling_line(text) || text.starts_with('#')) continue;
     const bool is_label = text.ends_with(':') && words_of(text).size() == 1;
-    if (!is_telling_line(text) || text.starts_with('#') || is_label) continue;
-    if (indent < width) outer = width = indent;
+    if (!is_label) outer = width = indent;
   }
   return true;
 }
