@@ -81,6 +81,7 @@ Result<void> RunCommits::copy() {
 
 Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
   const RunRepository repository(GitProgram(), objects_);
+  GALLEY_TRY(repository.check_submodules(one));
   GALLEY_ASSIGN(const RefUpdate update, repository.update_for(one, tx_));
   GALLEY_ASSIGN(const bool may, judge_update(*session_, update));
   if (!may) return false;

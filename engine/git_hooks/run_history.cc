@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/text.h"
+#include "staging/git/git_tree.h"
 
 namespace galley {
 namespace {
+
+constexpr size_t kShortId = 12;
 
 /// Adds the range of git-rev-list(1): commits of `id` that no reference of the repository leads to.
 std::vector<std::string> new_in(std::vector<std::string> command, const std::string& id) {
@@ -57,6 +61,32 @@ Result<void> RunRepository::copy(const std::vector<RunHistory>& commits) const {
   GALLEY_ASSIGN(const GitLayout repository, git_.layout());
   GALLEY_TRY(git_.run(
       {"--git-dir=" + repository.git_directory, "index-pack", "--stdin", "--strict"}, pack));
+  return {};
+}
+
+Result<void> RunRepository::check_submodules(const RunHistory& commits) const {
+  GALLEY_ASSIGN(const std::string ids, git_.run(new_in({"rev-list"}, commits.ref.id)));
+  // A merge is left out: what it takes from another branch came with that branch.
+  GALLEY_ASSIGN(const std::string diff, git_.run({"diff-tree", "--stdin", "--root", "-r", "-z",
+                                                  "--no-commit-id", "--no-renames", "--no-abbrev"},
+                                                 ids));
+  GALLEY_ASSIGN(const auto changes, parse_raw_diff(diff));
+  GALLEY_ASSIGN(const GitLayout layout, git_.layout());
+  for (const GitRawChange& change : changes) {
+    if (change.new_mode != kGitLinkMode) continue;
+    const auto module = GitProgram::in_other_repository(layout.work_tree + "/" + change.path);
+    // In a folder that has no repository of its own, git finds the one above.
+    GALLEY_ASSIGN(const PipedOutput prefix, module.try_run({"rev-parse", "--show-prefix"}));
+    const bool has_own = prefix.status == 0 && output_line(prefix.output).empty();
+    GALLEY_ASSIGN(const PipedOutput found,
+                  module.try_run({"cat-file", "-e", change.new_id + "^{commit}"}));
+    if (has_own && found.status == 0) continue;
+    return fail(ErrorKind::kRefused, "git.submodule_commit",
+                "it names commit " + change.new_id.substr(0, kShortId) + " of the submodule '" +
+                    printable_line(change.path) +
+                    "', whose repository here does not have it: commits in a submodule are "
+                    "dropped. Commit there first, then here");
+  }
   return {};
 }
 

@@ -44,6 +44,12 @@ class RunRepository {
   /// Copies the objects of these commits into the repository. No reference names them yet.
   Result<void> copy(const std::vector<RunHistory>& commits) const;
 
+  /// Checks that the repository of each submodule has the commits that these commits name. A run's
+  /// own commits in a submodule are dropped, so commits that name them could not be checked out.
+  /// The objects were copied before.
+  /// Errors: kRefused `git.submodule_commit`.
+  [[nodiscard]] Result<void> check_submodules(const RunHistory& commits) const;
+
   /// Returns the update of the reference that will keep these commits. It has the same name if that
   /// reference is new, or is a branch that only moves forward; else it is `refs/galley/TX/NAME`.
   Result<RefUpdate> update_for(const RunHistory& commits, const std::string& tx) const;

@@ -105,6 +105,13 @@ class GitCommits(RunCase):
         self.assertEqual((self.subjects(earlier), self.subjects()), (["third", "second", "first"], ["again", "first"]))
 
     def test_commits_in_a_submodule_are_named_as_dropped(self):
+        self.submodule()
+        said = self.run_inside("--commit", "--git-commits", "drop",
+                               script="cd lib/sub; echo 3 > three; git add three; git -c user.name=A -c user.email=a@example.com commit -qm inside")
+        self.assertIn("commits in a submodule are dropped, so leave out commits that name them (lib/sub)", said.stderr.decode())
+        self.assertEqual((self.work / "lib" / "sub" / "three").read_text(), "3\n")
+
+    def submodule(self):
         inner = self.scratch / "inner"
         inner.mkdir()
         (inner / "one").write_text("1\n")
@@ -112,10 +119,25 @@ class GitCommits(RunCase):
         self.commit_outside("inner", work=inner)
         self.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", inner, "lib/sub")
         self.commit_outside("with it")
-        said = self.run_inside("--commit", "--git-commits", "drop",
-                               script="cd lib/sub; echo 3 > three; git add three; git -c user.name=A -c user.email=a@example.com commit -qm inside")
-        self.assertIn("commits in a submodule are dropped, so leave out commits that name them (lib/sub)", said.stderr.decode())
-        self.assertEqual((self.work / "lib" / "sub" / "three").read_text(), "3\n")
+        return self.work / "lib" / "sub"
+
+    def test_a_commit_that_names_a_dropped_commit_of_a_submodule_is_not_kept(self):
+        sub = self.submodule()
+        before = self.rev("main")
+        said = self.run_inside("--commit", "--git-commits", "keep", expect=1, script=(
+            "git config user.name A; git config user.email a@example.com; cd lib/sub; git config user.name A; "
+            "git config user.email a@example.com; echo 3 > three; git add three; git commit -qm inside; "
+            "cd ../..; git commit -qam bump"))
+        self.assertIn(b"refs/heads/main is not kept: it names commit", said.stderr)
+        self.assertEqual((self.rev("main"), (sub / "three").read_text()), (before, "3\n"))
+
+    def test_a_commit_that_names_a_known_commit_of_a_submodule_is_kept(self):
+        sub = self.submodule()
+        (sub / "two").write_text("2\n")
+        self.commit_outside("known", work=sub)
+        self.run_inside("--commit", "--git-commits", "keep",
+                        script="git -c user.name=A -c user.email=a@example.com commit -qam bump")
+        self.assertEqual(self.rev("main:lib/sub"), self.rev("main", work=sub))
 
     def test_new_branches_and_a_detached_head_are_kept(self):
         self.run_inside("--commit", "--git-commits", "keep",
