@@ -90,7 +90,8 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
   session_->say("git: kept as " + printable_line(update.ref));
   if (update.ref != one.ref.name) {
     session_->say("  " + printable_line(one.ref.name) +
-                  " has moved meanwhile or is not a branch; merge the commits with: git merge " +
+                  " has moved meanwhile, is checked out in another work tree or is not a branch; "
+                  "merge the commits with: git merge " +
                   printable_line(update.ref));
   }
   if (!index_follows) {

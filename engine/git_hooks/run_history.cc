@@ -95,10 +95,25 @@ Result<std::string> RunRepository::id_of(const std::string& name) const {
   return said.status == 0 ? output_line(said.output) : std::string();
 }
 
+Result<std::string> RunRepository::checked_out() const {
+  GALLEY_ASSIGN(const PipedOutput head, git_.try_run({"symbolic-ref", "--quiet", "HEAD"}));
+  return head.status == 0 ? output_line(head.output) : std::string();
+}
+
+Result<bool> RunRepository::is_in_other_work_tree(const std::string& branch) const {
+  GALLEY_ASSIGN(const std::string trees, git_.run({"worktree", "list", "--porcelain"}));
+  GALLEY_ASSIGN(const std::string own, checked_out());
+  const std::string line = "\nbranch " + branch + "\n";
+  int count = 0;
+  for (size_t at = 0; (at = trees.find(line, at)) != std::string::npos; ++at) ++count;
+  return count > (own == branch ? 1 : 0);
+}
+
 Result<RefUpdate> RunRepository::update_for(const RunHistory& commits,
                                             const std::string& tx) const {
   const auto& [name, id] = commits.ref;
-  if (name != "HEAD") {
+  GALLEY_ASSIGN(const bool is_elsewhere, is_in_other_work_tree(name));
+  if (name != "HEAD" && !is_elsewhere) {
     GALLEY_ASSIGN(const std::string now, id_of(name));
     if (now.empty()) return RefUpdate{name, "", id};
     GALLEY_ASSIGN(const PipedOutput forward,
@@ -116,8 +131,8 @@ Result<bool> RunRepository::move(const RefUpdate& update) const {
   const std::string& old = update.old_id.empty() ? none : update.old_id;
   GALLEY_TRY(git_.run({"update-ref", "--create-reflog", "-m", "galley: commits of a run",
                        update.ref, update.new_id, old}));
-  GALLEY_ASSIGN(const PipedOutput head, git_.try_run({"symbolic-ref", "--quiet", "HEAD"}));
-  if (head.status != 0 || output_line(head.output) != update.ref) return true;
+  GALLEY_ASSIGN(const std::string branch, checked_out());
+  if (branch != update.ref) return true;
   std::vector<std::string> words = {"read-tree", "-i", "-m"};
   if (!update.old_id.empty()) words.push_back(update.old_id);
   words.push_back(update.new_id);

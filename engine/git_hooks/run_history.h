@@ -51,7 +51,8 @@ class RunRepository {
   [[nodiscard]] Result<void> check_submodules(const RunHistory& commits) const;
 
   /// Returns the update of the reference that will keep these commits. It has the same name if that
-  /// reference is new, or is a branch that only moves forward; else it is `refs/galley/TX/NAME`.
+  /// reference is new, or is a branch that only moves forward and that no other work tree has
+  /// checked out; else it is `refs/galley/TX/NAME`.
   Result<RefUpdate> update_for(const RunHistory& commits, const std::string& tx) const;
 
   /// Moves the reference if it still has the old id of the update. If it is the checked-out branch,
@@ -61,6 +62,9 @@ class RunRepository {
 
  private:
   Result<std::string> id_of(const std::string& name) const;
+  /// The branch that the work tree has checked out; empty if its HEAD is detached.
+  Result<std::string> checked_out() const;
+  Result<bool> is_in_other_work_tree(const std::string& branch) const;
 
   GitProgram git_;
   GitProgram with_run_;

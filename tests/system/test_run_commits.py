@@ -209,6 +209,16 @@ class GitCommits(RunCase):
         self.assertEqual(self.subjects("tree"), ["third", "second", "first"])
         self.assertEqual(self.git("status", "--porcelain", work=tree).stdout, b"")
 
+    def test_a_branch_of_another_work_tree_is_not_moved_under_it(self):
+        tree = self.scratch / "tree"
+        self.git("worktree", "add", "-q", tree)
+        said = self.run_inside("--commit", "--git-commits", "keep",
+                               script="git symbolic-ref HEAD refs/heads/tree; " + COMMIT).stderr.decode()
+        [kept] = self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
+        self.assertIn(f"git merge {kept}", said)
+        self.assertEqual((self.rev("tree"), self.subjects(kept)), (self.first, ["third", "second", "first"]))
+        self.assertEqual(self.git("status", "--porcelain", work=tree).stdout, b"")
+
     def test_commits_in_a_submodule_that_is_the_workspace_are_kept(self):
         module = self.scratch / "above" / "module"
         self.git("init", "-q", "-b", "main", self.scratch / "above")
