@@ -82,19 +82,24 @@ Result<void> RunCommits::copy() {
 Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
   const RunRepository repository(GitProgram(), objects_);
   GALLEY_TRY(repository.check_submodules(one));
-  GALLEY_ASSIGN(const RefUpdate update, repository.update_for(one, tx_));
+  GALLEY_ASSIGN(RefUpdate update, repository.update_for(one, tx_));
   GALLEY_ASSIGN(const bool may, judge_update(*session_, update));
   if (!may) return false;
-  GALLEY_ASSIGN(const bool index_follows, repository.move(update));
+  auto index_follows = repository.move(update);
+  std::string why = " has moved meanwhile, is checked out in another work tree or is not a branch";
+  if (!index_follows && update.ref == one.ref.name) {
+    why = " could not be moved: " + printable_line(index_follows.error().message);
+    GALLEY_ASSIGN(update, repository.update_aside(one, tx_));
+    index_follows = repository.move(update);
+  }
+  if (!index_follows) return fail(index_follows.error());
   kept = update.ref;
   session_->say("git: kept as " + printable_line(update.ref));
   if (update.ref != one.ref.name) {
-    session_->say("  " + printable_line(one.ref.name) +
-                  " has moved meanwhile, is checked out in another work tree or is not a branch; "
-                  "merge the commits with: git merge " +
-                  printable_line(update.ref));
+    session_->say("  " + printable_line(one.ref.name) + why);
+    session_->say("  merge the commits with: git merge " + printable_line(update.ref));
   }
-  if (!index_follows) {
+  if (!*index_follows) {
     session_->say("  the index has other changes and stays as it is: git status shows both");
   }
   return true;
@@ -109,6 +114,7 @@ bool RunCommits::keep() {
       session_->print_error_lines(
           fmt::format("git: {} is not kept: {}\n", printable_line(commits_[i].ref.name),
                       printable_line(session_->with_hints(done.error().message))));
+      session_->say("  to keep it: git branch NAME " + commits_[i].ref.id);
     }
     is_yes = is_yes && done.value_or(false);
   }

@@ -120,6 +120,12 @@ Result<RefUpdate> RunRepository::update_for(const RunHistory& commits,
                   git_.try_run({"merge-base", "--is-ancestor", now, id}));
     if (forward.status == 0 && name.starts_with("refs/heads/")) return RefUpdate{name, now, id};
   }
+  return update_aside(commits, tx);
+}
+
+Result<RefUpdate> RunRepository::update_aside(const RunHistory& commits,
+                                              const std::string& tx) const {
+  const auto& [name, id] = commits.ref;
   const std::string kept =
       "refs/galley/" + tx + "/" + (name == "HEAD" ? name : name.substr(name.find('/') + 1));
   GALLEY_ASSIGN(const std::string now, id_of(kept));

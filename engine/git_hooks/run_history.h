@@ -55,6 +55,9 @@ class RunRepository {
   /// checked out; else it is `refs/galley/TX/NAME`.
   Result<RefUpdate> update_for(const RunHistory& commits, const std::string& tx) const;
 
+  /// The update of `refs/galley/TX/NAME`.
+  Result<RefUpdate> update_aside(const RunHistory& commits, const std::string& tx) const;
+
   /// Moves the reference if it still has the old id of the update. If it is the checked-out branch,
   /// the index is updated too. Returns false if the index could not be updated because its entries
   /// have other changes.

@@ -188,7 +188,7 @@ class GitCommits(RunCase):
     def test_a_reference_that_git_refuses_does_not_block_the_others(self):
         said = self.run_inside("--commit", "--git-commits", "keep", expect=1,
                                script=COMMIT + "; git rev-parse main > .git/refs/heads/a..b; git commit -q --allow-empty -m more")
-        self.assertIn(b"refs/heads/a..b is not kept", said.stderr)
+        self.assertRegex(said.stderr, rb"refs/heads/a\.\.b is not kept[^\n]*\n[^\n]*git branch NAME [0-9a-f]{40}\n")
         self.assertIn(b"committed ", said.stdout)
         self.assertEqual(self.subjects(), ["more", "third", "second", "first"])
 
@@ -218,6 +218,15 @@ class GitCommits(RunCase):
         self.assertIn(f"git merge {kept}", said)
         self.assertEqual((self.rev("tree"), self.subjects(kept)), (self.first, ["third", "second", "first"]))
         self.assertEqual(self.git("status", "--porcelain", work=tree).stdout, b"")
+
+    def test_a_branch_whose_name_git_refuses_is_kept_aside(self):
+        self.run_inside("--keep", script="git checkout -q -b feat/x; " + COMMIT)
+        self.git("branch", "feat")
+        said = self.galley("commit", "--git-commits", "keep", expect=0).stderr.decode()
+        [kept] = self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
+        self.assertTrue(kept.endswith("/heads/feat/x"), kept)
+        self.assertIn("could not be moved", said)
+        self.assertEqual(self.subjects(kept), ["third", "second", "first"])
 
     def test_commits_in_a_submodule_that_is_the_workspace_are_kept(self):
         module = self.scratch / "above" / "module"
