@@ -1,6 +1,8 @@
 #include "engine/git_hooks/run_history.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -10,6 +12,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kShortId = 12;
+constexpr int kLockTries = 20;
+constexpr std::chrono::milliseconds kLockPause{100};
 
 /// Adds the range of git-rev-list(1): commits of `id` that no reference of the repository leads to.
 std::vector<std::string> new_in(std::vector<std::string> command, const std::string& id) {
@@ -132,18 +136,38 @@ Result<RefUpdate> RunRepository::update_aside(const RunHistory& commits,
   return RefUpdate{kept, now, id};
 }
 
+Result<bool> RunRepository::read_tree(const RefUpdate& update,
+                                      std::vector<std::string> options) const {
+  options.insert(options.begin(), "read-tree");
+  options.insert(options.end(), {"-i", "-m"});
+  if (!update.old_id.empty()) options.push_back(update.old_id);
+  options.push_back(update.new_id);
+  for (int tries = 1;; ++tries) {
+    GALLEY_ASSIGN(const PipedOutput read, git_.try_run(options));
+    if (read.status == 0) return true;
+    Error why = GitProgram::error(read.complaint);
+    if (why.reason != "git.index_locked") return false;
+    if (tries == kLockTries) return fail(std::move(why));
+    std::this_thread::sleep_for(kLockPause);
+  }
+}
+
 Result<bool> RunRepository::move(const RefUpdate& update) const {
   const std::string none(update.new_id.size(), '0');
   const std::string& old = update.old_id.empty() ? none : update.old_id;
+  GALLEY_ASSIGN(const std::string branch, checked_out());
+  const bool is_checked_out = branch == update.ref;
+  // The reference must not move if the index, which then shows a revert of it, cannot follow.
+  if (is_checked_out) GALLEY_TRY(read_tree(update, {"-n"}));
   GALLEY_TRY(git_.run({"update-ref", "--create-reflog", "-m", "galley: commits of a run",
                        update.ref, update.new_id, old}));
-  GALLEY_ASSIGN(const std::string branch, checked_out());
-  if (branch != update.ref) return true;
-  std::vector<std::string> words = {"read-tree", "-i", "-m"};
-  if (!update.old_id.empty()) words.push_back(update.old_id);
-  words.push_back(update.new_id);
-  GALLEY_ASSIGN(const PipedOutput read, git_.try_run(words));
-  return read.status == 0;
+  if (!is_checked_out) return true;
+  const auto follows = read_tree(update, {});
+  if (!follows) {
+    GALLEY_TRY(git_.run({"update-ref", "--stdin"},
+                        "update " + update.ref + " " + old + " " + update.new_id + "\n"));
+  }
+  return follows;
 }
 
 }  // namespace galley

@@ -61,12 +61,16 @@ class RunRepository {
   /// Moves the reference if it still has the old id of the update. If it is the checked-out branch,
   /// the index is updated too. Returns false if the index could not be updated because its entries
   /// have other changes.
+  /// Errors: kRefused `git.index_locked`; then neither the reference nor the index has changed.
   Result<bool> move(const RefUpdate& update) const;
 
  private:
   Result<std::string> id_of(const std::string& name) const;
   /// The branch that the work tree has checked out; empty if its HEAD is detached.
   Result<std::string> checked_out() const;
+  /// Updates the index, or only tries it with `-n`. Waits a moment for another git to unlock it.
+  /// Returns false if the index has other changes.
+  Result<bool> read_tree(const RefUpdate& update, std::vector<std::string> options) const;
   Result<bool> is_in_other_work_tree(const std::string& branch) const;
 
   GitProgram git_;

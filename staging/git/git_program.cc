@@ -283,7 +283,7 @@ Error GitProgram::error(std::string_view complaint) {
     return {ErrorKind::kRefused, "git.index_locked",
             words +
                 " Another git command is at work there, or one was killed: wait for it, or "
-                "remove that file if none runs. Nothing was changed.",
+                "remove that file if none runs.",
             "", 0};
   }
   // Checked before "missing": git may report an unreadable object as missing.

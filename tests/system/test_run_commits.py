@@ -228,6 +228,17 @@ class GitCommits(RunCase):
         self.assertIn("could not be moved", said)
         self.assertEqual(self.subjects(kept), ["third", "second", "first"])
 
+    def test_with_a_locked_index_the_branch_stays(self):
+        self.run_inside()
+        lock = self.work / ".git" / "index.lock"
+        lock.touch()
+        said = self.galley("commit", "--git-commits", "keep", expect=0).stderr.decode()
+        lock.unlink()
+        self.assertIn("index.lock", said)
+        self.assertNotIn("Nothing was changed", said)
+        [kept] = self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
+        self.assertEqual((self.rev("main"), self.subjects(kept)), (self.first, ["third", "second", "first"]))
+
     def test_commits_in_a_submodule_that_is_the_workspace_are_kept(self):
         module = self.scratch / "above" / "module"
         self.git("init", "-q", "-b", "main", self.scratch / "above")
