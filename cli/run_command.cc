@@ -177,7 +177,7 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   const bool is_committed = std::holds_alternative<Receipt>(outcome);
   document["end"] = is_committed ? "committed" : "kept";
-  const bool are_kept = !is_committed || commits.keep();
+  const bool are_kept = !is_committed || commits.keep(true);
   if (is_committed) commits.report_dropped();
   document["git_commits"] = commits.json();
   GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
@@ -190,7 +190,7 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
 /// Keeps git commits of the run although the transaction is not committed.
 Result<int> settle_commits(const RunEnding& ending, RunCommits& commits, Json& document) {
   GALLEY_TRY(commits.copy());
-  const bool are_kept = commits.keep();
+  const bool are_kept = commits.keep(false);
   document["git_commits"] = commits.json();
   return ending.status == kExitDone && !are_kept ? kExitNo : ending.status;
 }

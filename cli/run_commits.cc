@@ -79,7 +79,7 @@ Result<void> RunCommits::copy() {
   return RunRepository(GitProgram(), objects_).copy(commits_);
 }
 
-Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
+Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::string& kept) {
   const RunRepository repository(GitProgram(), objects_);
   GALLEY_TRY(repository.check_submodules(one));
   GALLEY_ASSIGN(RefUpdate update, repository.update_for(one, tx_));
@@ -97,7 +97,9 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
   session_->say("git: kept as " + printable_line(update.ref));
   if (update.ref != one.ref.name) {
     session_->say("  " + printable_line(one.ref.name) + why);
-    session_->say("  merge the commits with: git merge " + printable_line(update.ref));
+    const std::string merge = "git merge " + printable_line(update.ref);
+    session_->say(has_files ? "  commit the files first (git add, git commit), then: " + merge
+                            : "  merge the commits with: " + merge);
   }
   if (!*index_follows) {
     session_->say("  the index has other changes and stays as it is: git status shows both");
@@ -105,11 +107,11 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
   return true;
 }
 
-bool RunCommits::keep() {
+bool RunCommits::keep(bool has_files) {
   bool is_yes = true;
   for (size_t i = 0; is_wanted_ && i < commits_.size(); ++i) {
     // The transaction may be committed already. So a failure here is reported, and not returned.
-    const auto done = keep_one(commits_[i], kept_[i]);
+    const auto done = keep_one(commits_[i], has_files, kept_[i]);
     if (!done) {
       session_->print_error_lines(
           fmt::format("git: {} is not kept: {}\n", printable_line(commits_[i].ref.name),

@@ -30,13 +30,14 @@ class RunCommits {
   /// Does nothing unless wants_keep() returned true; the same for keep().
   Result<void> copy();
   /// Returns false when a commit was refused or could not be kept. It still keeps the others.
-  bool keep();
+  /// `has_files`: the transaction's files are committed, so git sees them as changes.
+  bool keep(bool has_files);
   /// Reports the commits that are dropped with the transaction.
   void report_dropped() const;
 
  private:
   RunCommits(Session& session, std::string tx) : session_(&session), tx_(std::move(tx)) {}
-  Result<bool> keep_one(const RunHistory& one, std::string& kept);
+  Result<bool> keep_one(const RunHistory& one, bool has_files, std::string& kept);
 
   Session* session_;
   std::string tx_;

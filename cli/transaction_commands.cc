@@ -500,7 +500,7 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
   bool are_kept = true;
   if (!commits.is_empty() && std::holds_alternative<Receipt>(outcome)) {
-    are_kept = commits.keep();
+    are_kept = commits.keep(true);
     commits.report_dropped();
     document["git_commits"] = commits.json();
   }

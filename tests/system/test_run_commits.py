@@ -91,7 +91,7 @@ class GitCommits(RunCase):
         tx = self.open_transactions()[0]["tx"]
         said = self.galley("commit", "--tx", tx, "--git-commits", "keep", expect=0).stderr.decode()
         kept = f"refs/galley/{tx}/heads/main"
-        self.assertIn(f"git merge {kept}", said)
+        self.assertIn(f"commit the files first (git add, git commit), then: git merge {kept}", said)
         self.assertEqual((self.subjects(), self.subjects(kept)), (["outside", "first"], ["third", "second", "first"]))
 
     def test_commits_of_a_run_and_of_its_resumption_are_both_kept(self):
