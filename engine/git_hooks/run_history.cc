@@ -152,6 +152,29 @@ Result<bool> RunRepository::read_tree(const RefUpdate& update,
   }
 }
 
+Result<bool> RunRepository::finishes(const RefUpdate& update, const std::string& command) const {
+  const std::string begun = command == "merge"    ? "MERGE_HEAD"
+                            : command == "revert" ? "REVERT_HEAD"
+                                                  : "CHERRY_PICK_HEAD";
+  GALLEY_ASSIGN(const std::string id, id_of(begun));
+  if (id.empty() || update.old_id.empty()) return false;
+  if (command == "merge") {
+    GALLEY_ASSIGN(const PipedOutput merged,
+                  git_.try_run({"merge-base", "--is-ancestor", id, update.new_id}));
+    return merged.status == 0;
+  }
+  // A picked commit keeps its author, and a revert names what it reverts.
+  const std::string range = update.old_id + ".." + update.new_id;
+  if (command == "revert") {
+    GALLEY_ASSIGN(const std::string texts, git_.run({"log", "--format=%B", range, "--"}));
+    return texts.find("This reverts commit " + id) != std::string::npos;
+  }
+  const std::string author = "--format=%an <%ae> %at";
+  GALLEY_ASSIGN(const std::string wanted, git_.run({"log", "-1", author, id, "--"}));
+  GALLEY_ASSIGN(const std::string authors, git_.run({"log", author, range, "--"}));
+  return ("\n" + authors).find("\n" + wanted) != std::string::npos;
+}
+
 Result<bool> RunRepository::move(const RefUpdate& update) const {
   const std::string none(update.new_id.size(), '0');
   const std::string& old = update.old_id.empty() ? none : update.old_id;
@@ -166,8 +189,20 @@ Result<bool> RunRepository::move(const RefUpdate& update) const {
   if (!follows) {
     GALLEY_TRY(git_.run({"update-ref", "--stdin"},
                         "update " + update.ref + " " + old + " " + update.new_id + "\n"));
+    return follows;
   }
-  return follows;
+  bool is_current = *follows;
+  for (const char* command : {"merge", "cherry-pick", "revert"}) {
+    GALLEY_ASSIGN(const bool is_finished, finishes(update, command));
+    if (!is_finished) continue;
+    GALLEY_TRY(git_.run({command, "--quit"}));
+    if (is_current) continue;
+    // The index still has the conflicts that the new commits resolve.
+    GALLEY_ASSIGN(const PipedOutput read,
+                  git_.try_run({"read-tree", "-i", "--reset", update.new_id}));
+    is_current = read.status == 0;
+  }
+  return is_current;
 }
 
 }  // namespace galley

@@ -61,11 +61,15 @@ class RunRepository {
   /// Moves the reference if it still has the old id of the update. If it is the checked-out branch,
   /// the index is updated too. Returns false if the index could not be updated because its entries
   /// have other changes.
+  /// A merge, cherry-pick or revert that the new commits finish is ended there, too.
   /// Errors: kRefused `git.index_locked`; then neither the reference nor the index has changed.
   Result<bool> move(const RefUpdate& update) const;
 
  private:
   Result<std::string> id_of(const std::string& name) const;
+  /// Whether the commits of an update finish what one of git's commands began: `merge`,
+  /// `cherry-pick` or `revert`.
+  Result<bool> finishes(const RefUpdate& update, const std::string& command) const;
   /// The branch that the work tree has checked out; empty if its HEAD is detached.
   Result<std::string> checked_out() const;
   /// Updates the index, or only tries it with `-n`. Waits a moment for another git to unlock it.

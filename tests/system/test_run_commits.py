@@ -239,6 +239,27 @@ class GitCommits(RunCase):
         [kept] = self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
         self.assertEqual((self.rev("main"), self.subjects(kept)), (self.first, ["third", "second", "first"]))
 
+    def test_what_git_began_outside_and_a_run_finishes_is_ended(self):
+        me = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+        for words, state in ((("merge", "--no-ff", "--no-commit"), "MERGE_HEAD"), (("cherry-pick",), "CHERRY_PICK_HEAD")):
+            for has_conflict in (False, True):
+                if words[0] == "cherry-pick" and not has_conflict:
+                    continue
+                with self.subTest(words=words, has_conflict=has_conflict):
+                    self.git("checkout", "-q", "-f", "-B", "side", self.first)
+                    (self.work / "file").write_text("side\n")
+                    self.commit_outside("side")
+                    self.git("checkout", "-q", "-B", "main", self.first)
+                    (self.work / ("file" if has_conflict else "other")).write_text("main\n")
+                    self.commit_outside("outside")
+                    self.git(*me, *words, "side", check=False)
+                    self.assertTrue((self.work / ".git" / state).exists())
+                    said = self.run_inside("--commit", "--git-commits", "keep",
+                                           script="git config user.name A; git config user.email a@example.com; "
+                                           "echo both > file; git add -A; git commit -qm both")
+                    self.assertFalse((self.work / ".git" / state).exists(), said.stderr)
+                    self.assertEqual((self.git("status", "--porcelain").stdout, self.subjects()[0]), (b"", "both"))
+
     def test_commits_in_a_submodule_that_is_the_workspace_are_kept(self):
         module = self.scratch / "above" / "module"
         self.git("init", "-q", "-b", "main", self.scratch / "above")
