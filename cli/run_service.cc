@@ -189,6 +189,7 @@ RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& su
     if (!report->git_failure.empty()) {
       ending.walls.push_back("its git commits could not be kept: " + report->git_failure);
     }
+    for (const std::string& note : report->notes) ending.walls.push_back(printable_line(note));
     ending.is_dropped = ending.was_begun && report->git_refs == 0 &&
                         is_empty(session, *transaction) && transaction->rollback().has_value();
   }

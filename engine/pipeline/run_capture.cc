@@ -156,6 +156,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   rules.propose_ignored = workspace.rules.config.sandbox.propose_ignored || note.proposes_ignored;
   rules.began_ns = note.began_ns;
   rules.empties_changed_bases = true;
+  rules.leaves_special_files = true;
   rules.copies_contents = true;
   rules.is_live = !has_scratch;
   rules.reports_copies = use == CaptureUse::kLive;

@@ -104,6 +104,7 @@ struct RunReport {
   uint64_t protected_paths = 0;  ///< below .git or .galley: dropped
   uint64_t git_refs = 0;         ///< kept references to its git commits (run_commits.h)
   std::string git_failure = {};  ///< why its git commits could not be kept
+  std::vector<std::string> notes = {};  ///< lines that name other effects that are not staged
 };
 
 }  // namespace galley

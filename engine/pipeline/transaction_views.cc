@@ -38,8 +38,13 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
 }
 
 RunReport report_of(const RunNote& note, const RunCapture& capture) {
-  return {note.ended, capture.entries.size(), capture.report.ignored,
-          capture.report.protected_paths};
+  RunReport report{note.ended, capture.entries.size(), capture.report.ignored,
+                   capture.report.protected_paths};
+  if (!capture.report.left_special.empty()) {
+    report.notes.push_back("deleted by it, but no edit deletes a socket, FIFO or device: " +
+                           join_some(capture.report.left_special, kMaxNamedEffects));
+  }
+  return report;
 }
 
 /// Keeps the git commits of a run, which would be lost with its layer. A failure is reported, and

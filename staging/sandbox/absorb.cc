@@ -264,6 +264,7 @@ Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
 /// Deletes the object that the proposed tree has at a path.
 Result<void> Absorption::remove(const RelPath& path, const Node& now) {
   if (now.kind == FileKind::kAbsent) return {};
+  const size_t left_before = report_.left_special.size();
   if (now.kind == FileKind::kDirectory) {
     GALLEY_ASSIGN(const FileStat base, reachable_stat(overlay_.workspace(), path));
     if (base.kind == FileKind::kDirectory) {
@@ -283,9 +284,14 @@ Result<void> Absorption::remove(const RelPath& path, const Node& now) {
       GALLEY_ASSIGN(const Node node, overlay_.node_without_content(child));
       GALLEY_TRY(remove(child, node));
     }
+    if (report_.left_special.size() != left_before) return {};  // so it is not empty
     if (!entries.empty()) --report_.staged;
   }
   if (now.kind == FileKind::kOther) {
+    if (rules_.leaves_special_files) {
+      report_.left_special.push_back(path.str());
+      return {};
+    }
     refuse(path.str(), "was a special file, which no edit may delete");
     return {};
   }
@@ -300,7 +306,12 @@ Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& 
     return {};
   }
   if (now.kind == FileKind::kDirectory && node.kind != FileKind::kDirectory) {
+    const size_t left_before = report_.left_special.size();
     GALLEY_TRY(remove(path, now));
+    if (report_.left_special.size() != left_before) {
+      refuse(path.str(), "would take the place of a special file, which no edit may do");
+      return {};
+    }
   }
   const bool is_other = node.kind != FileKind::kDirectory || now.kind != FileKind::kDirectory;
   if (is_other && !rules_.is_live) GALLEY_TRY(drop_outputs(path));

@@ -39,6 +39,8 @@ struct AbsorbRules {
   /// Contents are copied into the store, not moved. After a refusal the layer is then still
   /// complete for another attempt.
   bool copies_contents = false;
+  /// A special file that the command deleted stays, and is reported, instead of a refusal.
+  bool leaves_special_files = false;
   /// The command is still running. The layer is only read; nothing in it is moved or changed.
   bool is_live = false;
   /// With is_live: AbsorbReport::copies is wanted.
@@ -53,7 +55,8 @@ struct AbsorbReport {
   uint64_t staged = 0;
   uint64_t ignored = 0;
   uint64_t protected_paths = 0;
-  std::vector<RefusedEffect> refused;  ///< not empty: the overlay is unchanged
+  std::vector<std::string> left_special;  ///< special files that were deleted, but stay
+  std::vector<RefusedEffect> refused;     ///< not empty: the overlay is unchanged
   /// Of a live run: files that overlayfs copied up and that are still as on disk. A program may
   /// have only opened them. Their contents are in the overlay's store.
   std::vector<std::pair<RelPath, Node>> copies;

@@ -71,6 +71,28 @@ TEST_F(AbsorbTest, AWhiteoutOfADirectoryDeletesEverythingBelow) {
   EXPECT_EQ(changes(), (std::vector<std::string>{"D d", "D d/b", "D d/c", "D d/e", "D d/e/f"}));
 }
 
+TEST_F(AbsorbTest, ADeletedSpecialFileIsLeftIfTheRulesSaySo) {
+  ASSERT_EQ(mkfifo((workspace_.path() + "/d/fifo").c_str(), 0600), 0);
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
+  EXPECT_EQ(absorb().refused.size(), 1U);
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("a")).has_value());
+  AbsorbRules rules;
+  rules.leaves_special_files = true;
+  const AbsorbReport report = absorb(rules);
+  EXPECT_TRUE(report.refused.empty());
+  EXPECT_EQ(report.left_special, std::vector<std::string>{"d/fifo"});
+  EXPECT_EQ(changes(), (std::vector<std::string>{"D a", "D d/b", "D d/c", "D d/e", "D d/e/f"}));
+}
+
+TEST_F(AbsorbTest, AFileDoesNotReplaceADirectoryWithASpecialFile) {
+  ASSERT_EQ(mkfifo((workspace_.path() + "/d/fifo").c_str(), 0600), 0);
+  upper_.write("d", "file");
+  AbsorbRules rules;
+  rules.leaves_special_files = true;
+  EXPECT_EQ(absorb(rules).refused.size(), 1U);
+  EXPECT_TRUE(changes().empty());
+}
+
 TEST_F(AbsorbTest, AWhiteoutOfAnAbsentPathIsNotAChange) {
   ASSERT_TRUE(make_whiteout(upper_.directory(), rel("never-was")).has_value());
   absorb();
