@@ -119,7 +119,7 @@ void say_summary(Session& session, const RunEnding& ending, const ListedPaths& l
   if (!listed.text.empty()) session.say_lines(listed.text);
   for (const std::string& wall : ending.walls) session.say(wall);
   if (ending.protected_paths > 0 && !has_commits) {
-    session.say("what it changed in .git is dropped; it made no commits of git there");
+    session.say("what it changed in .git is dropped; no branch, tag or stash has new commits");
   }
   if (ending.ignored_paths > 0) {
     session.say("ignored by git and not proposed: " + counted(ending.ignored_paths, "path"));

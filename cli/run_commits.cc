@@ -96,10 +96,12 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
   kept = update.ref;
   session_->say("git: kept as " + printable_line(update.ref));
   if (update.ref != one.ref.name) {
-    session_->say("  " + printable_line(one.ref.name) + why);
-    const std::string merge = "git merge " + printable_line(update.ref);
+    const bool is_stash = one.ref.name.starts_with("refs/stash");
+    if (!is_stash) session_->say("  " + printable_line(one.ref.name) + why);
+    const std::string merge =
+        (is_stash ? "git stash apply " : "git merge ") + printable_line(update.ref);
     session_->say(has_files ? "  commit the files first (git add, git commit), then: " + merge
-                            : "  merge the commits with: " + merge);
+                            : "  to merge it: " + merge);
   }
   if (!*index_follows) {
     session_->say("  the index has other changes and stays as it is: git status shows both");

@@ -21,6 +21,9 @@ std::vector<std::string> new_in(std::vector<std::string> command, const std::str
   return command;
 }
 
+/// A stash is a stack of git, and not a branch to add to.
+bool is_stash(const std::string& name) { return name.starts_with("refs/stash"); }
+
 std::string output_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -117,7 +120,7 @@ Result<RefUpdate> RunRepository::update_for(const RunHistory& commits,
                                             const std::string& tx) const {
   const auto& [name, id] = commits.ref;
   GALLEY_ASSIGN(const bool is_elsewhere, is_in_other_work_tree(name));
-  if (name != "HEAD" && !is_elsewhere) {
+  if (name != "HEAD" && !is_stash(name) && !is_elsewhere) {
     GALLEY_ASSIGN(const std::string now, id_of(name));
     if (now.empty()) return RefUpdate{name, "", id};
     GALLEY_ASSIGN(const PipedOutput forward,

@@ -40,6 +40,10 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
 RunReport report_of(const RunNote& note, const RunCapture& capture) {
   RunReport report{note.ended, capture.entries.size(), capture.report.ignored,
                    capture.report.protected_paths};
+  if (!capture.report.nested_git.empty()) {
+    report.notes.push_back("git commits in repositories below the workspace's own are dropped: " +
+                           join_some(capture.report.nested_git, kMaxNamedEffects));
+  }
   if (!capture.report.left_special.empty()) {
     report.notes.push_back("deleted by it, but no edit deletes a socket, FIFO or device: " +
                            join_some(capture.report.left_special, kMaxNamedEffects));

@@ -114,7 +114,8 @@ void add_lines(std::string_view text, RefNames& refs) {
 }
 
 bool is_ours(const std::string& name) {
-  return name == "HEAD" || name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
+  return name == "HEAD" || name.starts_with("refs/heads/") || name.starts_with("refs/tags/") ||
+         name.starts_with("refs/stash");
 }
 
 RefNames refs_of(const Directory& repository) {
@@ -126,6 +127,7 @@ RefNames refs_of(const Directory& repository) {
     const auto directory = repository.open_directory(chosen_path(folder));
     if (directory) add_below(**directory, std::string(folder) + "/", 0, refs);
   }
+  add_file(repository, chosen_path("refs/stash"), "refs/stash", refs);
   add_file(repository, chosen_path("HEAD"), "HEAD", refs);
   const auto trees = repository.open_directory(chosen_path("worktrees"));
   const auto entries =

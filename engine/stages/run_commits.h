@@ -11,7 +11,7 @@ namespace galley {
 
 /// A reference that a run set in its view of the repository.
 struct RunRef {
-  std::string name;  ///< `refs/heads/main`, `refs/tags/v1`, or `HEAD` if detached
+  std::string name;  ///< `refs/heads/main`, `refs/tags/v1`, `refs/stash`, or `HEAD` if detached
   std::string id;    ///< 40 or 64 hexadecimal digits; the object may not exist
 };
 

@@ -198,6 +198,10 @@ Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Belo
     if (!child) continue;
     if (child->is_protected()) {
       ++report_.protected_paths;
+      GALLEY_ASSIGN(const auto opened, layer_.at(path));
+      const auto objects = opened->stat(chosen_path(entry.name + "/objects"));
+      const bool has_objects = objects && objects->kind == FileKind::kDirectory;
+      if (has_objects && !path.is_root()) report_.nested_git.push_back(child->str());
       continue;
     }
     if (std::find(rules_.keep.begin(), rules_.keep.end(), *child) != rules_.keep.end()) continue;

@@ -55,6 +55,7 @@ struct AbsorbReport {
   uint64_t staged = 0;
   uint64_t ignored = 0;
   uint64_t protected_paths = 0;
+  std::vector<std::string> nested_git;    ///< `.git` below the root with new objects
   std::vector<std::string> left_special;  ///< special files that were deleted, but stay
   std::vector<RefusedEffect> refused;     ///< not empty: the overlay is unchanged
   /// Of a live run: files that overlayfs copied up and that are still as on disk. A program may

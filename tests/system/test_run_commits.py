@@ -260,6 +260,22 @@ class GitCommits(RunCase):
                     self.assertFalse((self.work / ".git" / state).exists(), said.stderr)
                     self.assertEqual((self.git("status", "--porcelain").stdout, self.subjects()[0]), (b"", "both"))
 
+    def test_a_stash_is_kept_aside(self):
+        said = self.run_inside("--keep", script="git config user.name A; git config user.email a@example.com; "
+                               "echo work > file; git stash -q; echo 1 > other").stderr.decode()
+        self.assertIn("git: refs/stash has", said)
+        said = self.galley("commit", "--git-commits", "keep", expect=0).stderr.decode()
+        [kept] = self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
+        self.assertTrue(kept.endswith("/stash"), kept)
+        self.assertIn("git stash apply " + kept, said)
+        self.git("stash", "apply", kept)
+        self.assertEqual((self.work / "file").read_text(), "work\n")
+
+    def test_commits_in_a_nested_repository_are_named_as_dropped(self):
+        said = self.run_inside("--commit", script="mkdir app; cd app; git init -q; " + COMMIT).stderr.decode()
+        self.assertIn("repositories below the workspace's own are dropped: app/.git", said)
+        self.assertNotIn("no commits", said)
+
     def test_commits_in_a_submodule_that_is_the_workspace_are_kept(self):
         module = self.scratch / "above" / "module"
         self.git("init", "-q", "-b", "main", self.scratch / "above")
