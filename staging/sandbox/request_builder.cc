@@ -15,6 +15,8 @@
 
 #include <sys/wait.h>
 
+#include "base/file_mode.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/fixed_time.h"
@@ -24,6 +26,7 @@
 namespace galley {
 namespace {
 
+constexpr uint32_t kCommonUmask = 022;
 constexpr size_t kMaxArgumentBytes = size_t{2} << 20U;  // roughly the kernel's own limit
 
 /// The workspace must not be one of these paths of the view, or below one.
@@ -267,6 +270,9 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   const bool is_root = geteuid() == 0;
   request.uid = is_root ? root.uid : geteuid();
   request.gid = is_root ? root.gid : getegid();
+  // What a validator finds must not depend on the person who asks.
+  const bool is_for_all = command.is_deterministic || command.effects == EffectsRule::kDrop;
+  request.umask = is_for_all ? kCommonUmask : kPermissionBits & ~created_directory_mode();
   if (command.network == NetworkAccess::kHost && !command.is_deterministic) {
     request.host_network = 1;
     add_host_network_files(request);

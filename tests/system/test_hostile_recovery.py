@@ -93,6 +93,19 @@ class NewFiles(hostile.HostileCase):
         self.assertEqual(sorted(made["git"]), ["made", "made/below", "made/below/deep.txt", "new.txt", "run.sh"])
         self.assertEqual(made["galley"], made["git"])
 
+    def test_files_of_runs_and_commands_follow_the_umask(self):
+        for number, words in enumerate((["run", "--commit", "--"], ["exec", "--commit", "--"])):
+            for umask in (0o022, 0o002, 0o077):
+                with self.subTest(words=words, umask=oct(umask)):
+                    work = self.scratch / f"umask-{number}-{umask:o}"
+                    work.mkdir()
+                    if words[0] == "exec":
+                        self.galley("begin", work=work, umask=umask, expect=0)
+                    self.galley(*words, "sh", "-c", "echo 1 > new; mkdir folder; echo 1 > folder/x",
+                                work=work, umask=umask, expect=0)
+                    modes = [(work / name).stat().st_mode & 0o777 for name in ("new", "folder")]
+                    self.assertEqual(modes, [0o666 & ~umask, 0o777 & ~umask])
+
     def test_new_files_follow_the_umask(self):
         for umask in (0o022, 0o002, 0o027, 0o077, 0):
             with self.subTest(umask=oct(umask)):

@@ -339,7 +339,7 @@ void become_command(const SandboxRequest& request, int notes) {
   sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, nullptr);
   (void)signal(SIGPIPE, SIG_DFL);  // main() ignores it
-  umask(S_IWGRP | S_IWOTH);
+  umask(static_cast<mode_t>(request.umask));
   // Programs also order objects by their addresses. Where the kernel refuses, they stay random.
   if (request.fixed_random != 0) (void)personality(ADDR_NO_RANDOMIZE);
   std::vector<char*> argv = pointers(request.argv);

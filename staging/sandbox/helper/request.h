@@ -32,7 +32,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c6579000b;       // "galley", 11
+inline constexpr uint64_t kWireVersion = 0x67616c6c6579000c;       // "galley", 12
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
 /// The size of the files that replace /dev/random and /dev/urandom in a deterministic call.
 inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
@@ -73,6 +73,7 @@ struct SandboxRequest {
   std::vector<std::string> hidden;     ///< the same, for files of credentials
   uint64_t uid = 0;                    ///< of the command, inside
   uint64_t gid = 0;
+  uint64_t umask = 0;
   uint64_t host_network = 0;
   uint64_t proxy = 0;         ///< 1: a socket for its proxy is sent with it
   uint64_t fixed_random = 0;  ///< 1: /dev/random and /dev/urandom are a file of fixed bytes
@@ -129,7 +130,7 @@ void for_each_field(Request& r, Field field) {
   field(r.working_directory), field(r.lowers), field(r.upper_home), field(r.frozen);
   field(r.keep_from), field(r.keep_to), field(r.system), field(r.readable);
   field(r.restricts_programs), field(r.programs), field(r.covered), field(r.hidden);
-  field(r.uid), field(r.gid);
+  field(r.uid), field(r.gid), field(r.umask);
   field(r.host_network), field(r.proxy), field(r.fixed_random), field(r.wall_ms), field(r.grace_ms),
       field(r.cpu_s);
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
