@@ -177,12 +177,21 @@ bool ended_by(const CommandResult& result, int signal_number, uint64_t limit, ui
   return result.exit_code == kShellBase + signal_number && limit != 0 && used >= limit / 2;
 }
 
-Error setup_error(const HelperReport& report) {
+bool has_temporary_files_in(const std::string& workspace) {
+  const char* const given = std::getenv("TMPDIR");
+  const auto real = absolute_path(given == nullptr ? "/" : given);
+  return real && (*real + "/").starts_with(workspace + "/");
+}
+
+Error setup_error(const HelperReport& report, const std::string& workspace) {
   const std::string step(report.step, strnlen(report.step, sizeof report.step));
-  return {ErrorKind::kRefused, "sandbox.unavailable",
-          fmt::format("the sandbox could not {}: {}; {}", step, std::strerror(report.os_error),
-                      remedy_for(step, report.os_error)),
-          "", report.os_error};
+  const bool overlaps = step == "mount overlayfs" && has_temporary_files_in(workspace);
+  const std::string remedy = overlaps ? "TMPDIR is in the workspace: set it to a folder outside"
+                                      : remedy_for(step, report.os_error);
+  return {
+      ErrorKind::kRefused, "sandbox.unavailable",
+      fmt::format("the sandbox could not {}: {}; {}", step, std::strerror(report.os_error), remedy),
+      "", report.os_error};
 }
 
 Error exec_error(const HelperReport& report, const SandboxRequest& request) {
@@ -291,7 +300,8 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
 Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
                                 HelperRun run) {
   const HelperReport& report = run.report;
-  if (report.outcome == HelperOutcome::kSetupFailed) return fail(setup_error(report));
+  if (report.outcome == HelperOutcome::kSetupFailed)
+    return fail(setup_error(report, request.workspace));
   if (report.outcome == HelperOutcome::kExecFailed) return fail(exec_error(report, request));
   CommandResult result;
   if (WIFEXITED(report.wait_status)) result.exit_code = WEXITSTATUS(report.wait_status);

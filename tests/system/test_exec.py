@@ -381,6 +381,11 @@ class Exec(SystemCase):
             said = self.galley("exec", "--begin", "--keep-on-failure", "--", "sh", "-c", f"echo x > f{status}; exit {status}", expect=status)
             self.assertIn(b"1 path staged", said.stderr)
 
+    def test_a_folder_for_temporary_files_in_the_workspace_is_named(self):
+        (self.work / "tmp").mkdir()
+        said = self.galley("exec", "--begin", "--", "true", env={"TMPDIR": str(self.work / "tmp")}, expect=1)
+        self.assertIn(b"TMPDIR is in the workspace", said.stderr)
+
     def test_a_command_that_is_refused_leaves_no_transaction_of_its_own(self):
         self.galley("exec", "--begin", "--timeout", "200000", "--", "true", expect=2)
         self.assertEqual(list((self.work / ".galley/stage").glob("*")), [])
