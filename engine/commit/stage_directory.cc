@@ -24,6 +24,16 @@ Error not_found(const std::string& id) {
                0};
 }
 
+/// Replaces an error if another program, such as git-clean(1), removed the open `.galley`.
+Error explained(const StateDirectory& state, Error error) {
+  const auto stat = state.root().stat(RelPath::root());
+  if (error.kind != ErrorKind::kNotFound || !stat || stat->nlink != 0) return error;
+  return {ErrorKind::kNotFound, "state.removed",
+          "`.galley` was removed while it was in use, with all that was staged: restart this "
+          "process (for an agent: galley mcp)",
+          "", 0};
+}
+
 constexpr std::string_view kPoolFile = "pool";
 constexpr std::string_view kPools = "contents";
 constexpr uint64_t kMaxPoolFileBytes = 64;
@@ -137,7 +147,9 @@ Error stage_has_ended(const std::string& id) {
 
 Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const std::string& id) {
   auto directory = state.root().open_writable_directory(state.own("stage/" + id));
-  if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(id);
+  if (!directory && directory.error().kind == ErrorKind::kNotFound) {
+    return explained(state, not_found(id));
+  }
   if (!directory) return directory.error();
   // A creation that was interrupted before it made the file is adopted, too.
   auto owner =
@@ -167,7 +179,8 @@ Result<StageDirectory> StageDirectory::hold_new(const StateDirectory& state,
 }
 
 Result<StageDirectory> StageDirectory::create(const StateDirectory& state) {
-  GALLEY_TRY(make_directories(state.root(), state.own("stage"), kPrivateDirectory));
+  const auto parent = make_directories(state.root(), state.own("stage"), kPrivateDirectory);
+  if (!parent) return explained(state, parent.error());
   for (int attempt = 0; attempt < kMaxTries; ++attempt) {
     const std::string id = random_hex(kIdDigits);
     auto made = state.root().make_directory(state.own("stage/" + id), kPrivateDirectory);

@@ -40,6 +40,16 @@ TEST(StageDirectory, CanBeAdoptedOnlyWhenItsHolderIsGone) {
   }
 }
 
+TEST(StageDirectory, ARemovedStateIsNamed) {
+  const TempDirectory workspace;
+  const auto state = StateDirectory::open_or_create(workspace.directory());
+  ASSERT_TRUE(state);
+  const std::string id = StageDirectory::create(*state)->id();
+  std::filesystem::remove_all(workspace.path() + "/.galley");
+  EXPECT_EQ(StageDirectory::create(*state).error().reason, "state.removed");
+  EXPECT_EQ(StageDirectory::adopt(*state, id).error().reason, "state.removed");
+}
+
 TEST(StageDirectory, ModificationTimeIsThatOfItsNewestFile) {
   const auto workspace = make_memory_directory();
   const auto state = StateDirectory::open_or_create(*workspace);
