@@ -41,7 +41,17 @@ class BaseCheck {
   Result<void> record_before(size_t i, const Location& at, const FileStat& stat);
   [[nodiscard]] bool becomes_directory(const RelPath& path) const;
   void conflict(const Change& change, const Node& found) {
-    result_.conflicts.push_back(make_conflict(change.path, change.before, found));
+    ConflictPath path = make_conflict(change.path, change.before, found);
+    // A file that was changed while a run worked has an empty base (AbsorbRules). Whether its bytes
+    // are others is not known: they may be older than its times say.
+    const bool is_emptied = change.base.inode == 0 && change.before.size == 0;
+    if (is_emptied && found.kind == FileKind::kRegular && found.size != 0 &&
+        change.before.kind == FileKind::kRegular) {
+      path.message = "'" + change.path.str() +
+                     "' was changed while a run worked: its contents, or only its mode, times or "
+                     "links";
+    }
+    result_.conflicts.push_back(std::move(path));
   }
 
   const ChangeSet& changes_;

@@ -481,6 +481,19 @@ class Faults(RunCase):
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual((self.work / "new").stat().st_mode & 0o777, 0o200)
 
+    def test_a_conflict_says_that_perhaps_only_attributes_changed(self):
+        (self.work / "f").write_text("one\n")
+        time.sleep(1)  # the file is older than the run
+        shell, note = self.start("echo two >> f; echo shown; read word")
+        shell.expect("shown")
+        (self.work / "f").touch()
+        shell.type("go\n")
+        shell.expect("Commit, keep or drop")
+        shell.type("k\n")
+        shell.finish()
+        said = self.galley("commit", "--tx", note["tx"], expect=(0, 1)).stderr
+        self.assertIn(b"conflict: 'f' was changed while a run worked: its contents, or only its mode, times or links", said)
+
     def test_a_folder_that_a_person_moved_into_a_deleted_one_is_a_conflict(self):
         for name in ("d", "moved"):
             (self.work / name).mkdir()
