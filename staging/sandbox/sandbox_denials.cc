@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/file_mode.h"
 #include "base/printable.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 namespace {
@@ -25,6 +27,10 @@ constexpr std::string_view kEnds = " :\r";  ///< what may follow a name
 constexpr std::string_view kNotMapped = "Value too large for defined data type";
 /// The text of EXDEV: overlayfs does not rename a folder that exists in the workspace.
 constexpr std::string_view kNotRenamed = "nvalid cross-device link";
+/// What git says if its repository, or objects of it, are missing.
+constexpr std::array<std::string_view, 2> kNoRepository = {
+    "not a git repository", "unable to normalize alternate object path"};
+constexpr size_t kMaxAlternatesBytes = size_t{64} << 10U;
 constexpr std::string_view kDenied = "ermission denied";
 
 /// Returns the possible file names in a line of a message: texts between colons or between quotes,
@@ -135,6 +141,26 @@ std::optional<std::string> unmapped_file(std::string_view line, const RunLocatio
   return {};
 }
 
+/// The folder outside of the workspace that has its repository or objects of it: the target of a
+/// link, or an alternate (gitrepository-layout(5)). Empty if there is none.
+std::string git_folder_outside(const std::string& workspace) {
+  const std::string objects = workspace + "/.git/objects";
+  std::string folder;
+  for (const std::string& place : {workspace + "/.git", objects}) {
+    struct stat found {};
+    const bool is_link = lstat(place.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+    if (is_link && folder.empty()) folder = place;
+  }
+  const auto alternates = read_host_file(objects + "/info/alternates", kMaxAlternatesBytes);
+  if (folder.empty() && alternates && !alternates->empty()) {
+    folder = alternates->substr(0, alternates->find('\n'));
+    if (!folder.starts_with('/')) folder = objects + "/" + folder;
+  }
+  if (folder.empty()) return folder;
+  const auto real = absolute_path(folder);
+  return real && !real->starts_with(workspace + "/") ? *real : std::string();
+}
+
 using FileSearch = std::optional<std::string>(std::string_view line, const RunLocation& where,
                                               const struct stat& root);
 
@@ -173,6 +199,14 @@ std::vector<std::string> sandbox_denials(std::string_view said, const RunLocatio
     met.emplace_back(
         "a folder of the workspace cannot be renamed by one call in the sandbox, as `git mv` does "
         "it; `mv` copies it: mv OLD NEW, then git add -A OLD NEW");
+  }
+  const bool lacks_repository =
+      std::any_of(kNoRepository.begin(), kNoRepository.end(),
+                  [&](std::string_view words) { return said.find(words) != said.npos; });
+  const std::string folder = lacks_repository ? git_folder_outside(where.workspace) : std::string();
+  if (!folder.empty()) {
+    met.push_back("git needs '" + printable_line(folder) +
+                  "', which the sandbox does not show: add it to sandbox.readable of galley.toml");
   }
   for (std::string& file : refused_files(said, kDenied, where, denied_file)) {
     met.push_back(std::move(file));

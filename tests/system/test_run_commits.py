@@ -276,6 +276,20 @@ class GitCommits(RunCase):
         self.assertIn("repositories below the workspace's own are dropped: app/.git", said)
         self.assertNotIn("no commits", said)
 
+    def test_a_folder_of_git_that_the_sandbox_does_not_show_is_named(self):
+        shared = self.scratch / "shared"
+        self.git("clone", "-q", "--shared", self.work, shared)
+        ran = self.galley("run", "--drop", "--", "git", "status", work=shared, expect=128)
+        self.assertIn(f"git needs '{self.work}/.git/objects', which the sandbox does not show", ran.stderr.decode())
+        (shared / "galley.toml").write_text(f'[sandbox]\nreadable = ["{self.work}/.git/objects"]\n')
+        self.galley("trust", work=shared, expect=0)
+        self.galley("run", "--drop", "--", "git", "status", work=shared, expect=0)
+        linked = self.scratch / "linked"
+        linked.mkdir()
+        (linked / ".git").symlink_to(self.work / ".git")
+        ran = self.galley("run", "--drop", "--", "git", "status", work=linked, expect=128)
+        self.assertIn(f"git needs '{self.work}/.git', which", ran.stderr.decode())
+
     def test_commits_in_a_submodule_that_is_the_workspace_are_kept(self):
         module = self.scratch / "above" / "module"
         self.git("init", "-q", "-b", "main", self.scratch / "above")
