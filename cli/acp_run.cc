@@ -37,7 +37,7 @@ constexpr size_t kMaxProtocolFileBytes = size_t{8} << 20U;
 constexpr size_t kMaxOpenSessions = 16;
 constexpr uint32_t kNewFileMode = 0644;
 constexpr uint32_t kPartContext = 3;
-constexpr size_t kSessionDigits = 32;
+constexpr size_t kEditorSessionDigits = 32;
 
 Node file_node(const std::string& text, uint32_t mode) {
   return {FileKind::kRegular, mode, ContentId::of(text), text.size()};
@@ -48,7 +48,7 @@ Node file_node(const std::string& text, uint32_t mode) {
 std::string recorded_id(const std::string& session) {
   const std::string id = "acp-" + session;
   if (is_session_id(id)) return id;
-  return "acp-" + ContentId::of(session).hex().substr(0, kSessionDigits);
+  return "acp-" + ContentId::of(session).hex().substr(0, kEditorSessionDigits);
 }
 
 /// Returns both texts without the lines at their beginnings and ends that are equal, except for

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -135,6 +136,7 @@ int run_as_apply_patch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (!galley::open_standard_streams()) return galley::kExitFailure;
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // a write above the limit of ulimit returns an error
   if (argc > 0 && galley::is_apply_patch(argv[0])) return run_as_apply_patch(argc, argv);
   if (has_word(argc, argv, "exec")) galley::start_first_helper();
   const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);

@@ -328,7 +328,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
     Error error = intent.error();
     const auto may_read =
         scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr);
-    name_file_inside(overlay.workspace(), may_read, error);
+    (void)name_file_inside(overlay.workspace(), may_read, error);
     return refuse(entry.factory != nullptr ? entry.factory->with_cause(error)
                                            : tool_error_from(error));
   }
@@ -351,7 +351,7 @@ void Executor::offer(const ToolCall& meant, const std::string& called, ToolError
   if (!found) return;
   const ToolRegistry::Entry& entry = *found->front();
   json args = *meant.args;
-  take_call_ids(entry.tool->info(), args);
+  (void)take_call_ids(entry.tool->info(), args);
   if (!entry.input.check(args).empty()) {
     auto named = with_valid_names(entry, args, error.message);
     if (!named) return;

@@ -141,6 +141,11 @@ std::optional<std::string> unmapped_file(std::string_view line, const RunLocatio
   return {};
 }
 
+bool is_folder_at(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+}
+
 /// The folder outside of the workspace that has its repository or objects of it: the target of a
 /// link, or an alternate (gitrepository-layout(5)). Empty if there is none.
 std::string git_folder_outside(const std::string& workspace) {
@@ -158,7 +163,10 @@ std::string git_folder_outside(const std::string& workspace) {
   }
   if (folder.empty()) return folder;
   const auto real = absolute_path(folder);
-  return real && !real->starts_with(workspace + "/") ? *real : std::string();
+  if (!real || real->starts_with(workspace + "/")) return {};
+  // A link or list may come from an archive. Nobody should be told to show another folder.
+  const bool is_of_git = is_folder_at(*real + "/objects") || is_folder_at(*real + "/pack");
+  return is_of_git ? *real : std::string();
 }
 
 using FileSearch = std::optional<std::string>(std::string_view line, const RunLocation& where,

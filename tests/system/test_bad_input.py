@@ -3,7 +3,9 @@
 import fcntl
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import unittest
 from pathlib import Path
@@ -184,6 +186,16 @@ class WaysOut(SystemCase):
         self.assertIn(b"are its patches in order, the oldest first?", said.stderr)
         self.galley("apply", stdin="".join(reversed(mails)).encode(), expect=0)
         self.assertTrue((self.work / "g.txt").read_text().startswith("zero\n"))
+
+    def test_a_limit_of_file_sizes(self):
+        self.write("f", "a\n")
+        document = json.dumps({"path": "big", "content": "x" * 5_000_000})
+        limit = lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)), signal.signal(signal.SIGXFSZ, signal.SIG_DFL))
+        said = self.galley("apply", stdin=document.encode(), expect=3, preexec_fn=limit)
+        self.assertIn(b"File too large", said.stderr)
+        self.galley("begin", expect=0)
+        said = self.galley("exec", "--file-size", "1mb", "--", "sh", "-c", "head -c 3000000 /dev/zero > big", expect=(1, 3, 153))
+        self.assertIn(b"larger than the limit", said.stderr)
 
     def test_a_folder_with_a_repository(self):
         self.git("init", "-q", "sub")

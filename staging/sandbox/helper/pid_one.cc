@@ -339,6 +339,7 @@ void become_command(const SandboxRequest& request, int notes) {
   sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, nullptr);
   (void)signal(SIGPIPE, SIG_DFL);  // main() ignores it
+  (void)signal(SIGXFSZ, SIG_DFL);  // galley ignores it
   umask(static_cast<mode_t>(request.umask));
   // Programs also order objects by their addresses. Where the kernel refuses, they stay random.
   if (request.fixed_random != 0) (void)personality(ADDR_NO_RANDOMIZE);

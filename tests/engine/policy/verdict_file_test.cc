@@ -134,7 +134,7 @@ TEST(VerdictFile, KindsOfKeysAreNotMixed) {
   const std::string type = "application/vnd.in-toto+json";
   const std::string signed_text = "DSSEv1 " + std::to_string(type.size()) + " " + type + " " +
                                   std::to_string(payload.size()) + " " + payload;
-  for (const std::string secret_text :
+  for (const std::string& secret_text :
        {std::string(test_keys::kPublic),
         std::string(test_keys::kPublic.substr(0, test_keys::kPublic.size() - 1))}) {
     forged["signatures"] = {
