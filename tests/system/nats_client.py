@@ -1,6 +1,7 @@
 """A real nats-server for tests, and a client of its text protocol
 (https://docs.nats.io/reference/reference-protocols/nats-protocol)."""
 
+import http.client
 import itertools
 import json
 import re
@@ -10,6 +11,7 @@ import subprocess
 import threading
 import uuid
 
+MONITORS = re.compile(r"Starting http monitor on [\d.]+:(\d+)")
 LISTENS = re.compile(r"Listening for client connections on [\d.]+:(\d+)")
 
 
@@ -68,13 +70,22 @@ class NatsServer:
         self.folder, self.configuration = folder, configuration
         file = folder / "server.conf"
         jetstream = f'jetstream {{ store_dir: "{folder}/js" }}\n' if has_jetstream else ""
-        file.write_text(f"host: 127.0.0.1\nport: {port}\n{jetstream}{configuration}\n")
+        file.write_text(f'host: 127.0.0.1\nport: {port}\nhttp: "127.0.0.1:-1"\n{jetstream}{configuration}\n')
         self.process = subprocess.Popen([nats_server_program(), "-c", file], stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE)
         self.log = LinesOf(self.process)
         self.port = int(self.log.wait_for(LISTENS)[0][1])
         self.log.wait_for("Server is ready")
+        self.monitor = int(self.log.wait_for(MONITORS)[0][1])
         self.address = f"nats://127.0.0.1:{self.port}"
+
+    def connections(self):
+        """Returns how many clients the server knows."""
+        monitor = http.client.HTTPConnection("127.0.0.1", self.monitor, timeout=60)
+        monitor.request("GET", "/connz")
+        number = json.loads(monitor.getresponse().read())["num_connections"]
+        monitor.close()
+        return number
 
     def stop(self):
         self.process.terminate()

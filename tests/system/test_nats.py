@@ -15,6 +15,7 @@ from pathlib import Path
 
 import support
 from nats_client import LinesOf, NatsClient, NatsServer
+from terminal_session import wait_until
 
 PROGRAM = Path(support.GALLEY).parent / "galley-serve-nats"
 FILES = "nachos.tool.filesystem"
@@ -123,6 +124,12 @@ class NatsCase(support.SystemCase):
         status = door.wait(60)
         door.log.text()
         return status
+
+    def kill(self, server, door):
+        """Afterwards the server sends no request to the door that nobody would answer."""
+        before = server.connections()
+        self.end(door, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: server.connections() < before))
 
     def client(self, server, **options):
         client = NatsClient(server.port, **options)
@@ -410,7 +417,7 @@ class Sessions(NatsCase):
         server, door, client = self.serve()
         self.transaction(client, "begin")
         self.write(client, "staged\n")
-        self.end(door, signal.SIGKILL)
+        self.kill(server, door)
         self.start_door(server)
         self.assertEqual(self.read(client)["result"], "staged\n")
         self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
@@ -441,7 +448,7 @@ class Group(NatsCase):
         for number in range(6):
             self.transaction(client, "begin", f"s{number}")
             self.assertTrue(self.write(client, "x", f"s{number}", path=f"workspace/{number}.txt")["success"])
-        self.end(doors[0], signal.SIGKILL)
+        self.kill(server, doors[0])
         for number in range(6):
             read = client.request(f"{FILES}.request", self.call_of(f"s{number}", action="read", path=f"workspace/{number}.txt"))
             self.assertEqual(read["payload"]["result"], "x")
@@ -488,7 +495,7 @@ class Group(NatsCase):
         noted = client.subscribe("$KV.galley-calls-galley.*")
         client.start_request(f"{FILES}.request", json.dumps(request).encode())
         client.next(noted)
-        self.end(door, signal.SIGKILL)
+        self.kill(server, door)
         lock.close()
         self.start_door(server, "jetstream = true\n")
         again = client.request(f"{FILES}.request", request)["payload"]
