@@ -8,17 +8,21 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "server/nats/job_book.h"
 #include "server/nats/nats_connection.h"
 #include "tools/json_input.h"
@@ -30,9 +34,11 @@ using std::chrono::milliseconds;
 
 constexpr int64_t kSameJobNs = 3'600 * kNsOfSecond;  ///< a job sent again is recognised
 constexpr int64_t kAckWaitNs = 30 * kNsOfSecond;  ///< then the job of a silent worker is given on
-constexpr milliseconds kTryEvery{1'000};          ///< after an error of JetStream
-constexpr milliseconds kBeatEvery{10'000};        ///< "in progress", well within kAckWaitNs
-constexpr milliseconds kLookEvery{100};           ///< for the end of a running job, for a new job
+constexpr int64_t kNsOfMs = 1'000'000;
+constexpr milliseconds kTryEvery{1'000};    ///< after an error of JetStream
+constexpr milliseconds kBeatEvery{10'000};  ///< "in progress", well within kAckWaitNs
+constexpr milliseconds kLookEvery{100};     ///< for the end of a running job, for a new job
+constexpr int64_t kAnswerMs = 5'000;        ///< JetStream answers at once
 constexpr int64_t kMostDelayMs = 600'000;
 constexpr int kMessageBytes = static_cast<int>(Job::kMostBytes) + 4'096;  // and headers
 constexpr uint64_t kMostDoubled = 10;  ///< of a delay: 2^10 seconds are more than kMostDelayMs
@@ -94,39 +100,64 @@ std::string again_id(const std::string& id, uint64_t dead_revision) {
   return id + "." + std::to_string(dead_revision);
 }
 
-/// A message of the work queue.
+std::string text_of_message(natsMsg* message) {
+  return {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))};
+}
+
+/// A message of the work queue. Its reply subject takes acknowledgements and tells about the
+/// delivery, as NATS' ADR-15 defines:
+/// `$JS.ACK.[DOMAIN.ACCOUNT.]STREAM.CONSUMER.TIMES.SEQUENCE.DELIVERED.NS.PENDING[.RANDOM]`.
 class Delivery {
  public:
-  explicit Delivery(natsMsg* message) : message_(message) {}
+  Delivery(natsConnection* connection, natsMsg* message)
+      : connection_(connection), message_(message) {}
   ~Delivery() { natsMsg_Destroy(message_); }
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
 
-  [[nodiscard]] std::string text() const {
-    return {natsMsg_GetData(message_), static_cast<size_t>(natsMsg_GetDataLength(message_))};
-  }
+  [[nodiscard]] std::string text() const { return text_of_message(message_); }
   /// How often the message was delivered, and when it was sent. An unknown time is 0.
   struct About {
     uint64_t times = 1;
     int64_t sent_s = 0;
   };
   [[nodiscard]] About about() const {
-    jsMsgMetaData* data = nullptr;
-    if (natsMsg_GetMetaData(&data, message_) != NATS_OK) return {};
-    const About about = {data->NumDelivered, data->Timestamp / kNsOfSecond};
-    jsMsgMetaData_Destroy(data);
-    return about;
+    constexpr size_t kFewestWords = 9;
+    constexpr size_t kBeforeTimes = 4;
+    constexpr size_t kFromTimesToNs = 3;
+    constexpr size_t kOfDomain = 2;
+    const std::string_view subject = natsMsg_GetReply(message_);
+    std::vector<std::string_view> words;
+    for (const auto word : std::views::split(subject, '.'))
+      words.emplace_back(word.begin(), word.end());
+    if (words.size() < kFewestWords) return {};
+    const size_t at = kBeforeTimes + (words.size() == kFewestWords ? 0 : kOfDomain);
+    const auto sent_ns = number_of<int64_t>(words.at(at + kFromTimesToNs));
+    return {number_of<uint64_t>(words.at(at)).value_or(1), sent_ns.value_or(0) / kNsOfSecond};
   }
   /// The id that the sender gave; empty: none.
   [[nodiscard]] std::string id() const {
     const char* id = nullptr;
     return natsMsgHeader_Get(message_, "Nats-Msg-Id", &id) == NATS_OK ? id : "";
   }
-  natsStatus acknowledge() { return natsMsg_AckSync(message_, nullptr, nullptr); }
-  void keep() { natsMsg_InProgress(message_, nullptr); }
-  void give_back(int64_t delay_ms) { natsMsg_NakWithDelay(message_, delay_ms, nullptr); }
+  natsStatus acknowledge() {
+    natsMsg* answer = nullptr;
+    const natsStatus s = natsConnection_RequestString(
+        &answer, connection_, natsMsg_GetReply(message_), "+ACK", kAnswerMs);
+    natsMsg_Destroy(answer);
+    return s;
+  }
+  void keep() { say("+WPI"); }
+  void give_back(int64_t delay_ms) {
+    say("-NAK {\"delay\":" + std::to_string(delay_ms * kNsOfMs) + "}");
+  }
 
  private:
+  void say(const std::string& word) {
+    natsConnection_PublishString(connection_, natsMsg_GetReply(message_), word.c_str());
+  }
+
+  natsConnection* connection_;
   natsMsg* message_;
 };
 
@@ -178,15 +209,13 @@ struct JobQueue::State {
   natsConnection* connection = nullptr;
   jsCtx* context = nullptr;
   std::optional<JobBook> book;
-  /// By subject, opened when the first job is seen there: one for each slot of a priority.
-  std::map<std::string, natsSubscription*> queues;
+  std::set<std::string> consumers;                ///< the names of those that exist
   std::array<std::string, kOrder.size()> served;  ///< the subject of the last job
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    for (const auto& [subject, queue] : queues) natsSubscription_Destroy(queue);
     book.reset();
     jsCtx_Destroy(context);
     natsConnection_Destroy(connection);
@@ -196,6 +225,7 @@ struct JobQueue::State {
   Result<void> connect(const std::string& address);
   Result<void> open_streams() const;
   Result<std::vector<std::string>> subjects_with_jobs() const;
+  Result<void> open_consumer(const std::string& subject, const std::string& name);
   Result<std::unique_ptr<Delivery>> next(const std::string& subject);
   Result<std::unique_ptr<Delivery>> next();
   /// What the tries of a delivery have in common.
@@ -281,7 +311,8 @@ Result<void> JobQueue::check_duplicate(const Job& job, uint64_t sequence) {
     return JobBook::check_same(job.id, job.digest, known.job);
   }
   if (s != NATS_OK) return fail(jetstream_error("the earlier job of this id cannot be read", s));
-  const auto earlier = parse_job(Delivery(message).text());
+  const auto earlier = parse_job(text_of_message(message));
+  natsMsg_Destroy(message);
   return JobBook::check_same(job.id, job.digest, earlier ? earlier->digest : std::string());
 }
 
@@ -325,34 +356,40 @@ Result<std::vector<std::string>> JobQueue::State::subjects_with_jobs() const {
   return subjects;
 }
 
-/// A job of one subject; null: all are being performed.
+/// Makes the consumer that all workers share for a subject. One that exists stays as it is.
+Result<void> JobQueue::State::open_consumer(const std::string& subject, const std::string& name) {
+  if (consumers.contains(name)) return {};
+  jsConsumerConfig consumer;
+  jsConsumerConfig_Init(&consumer);
+  consumer.Durable = name.c_str();
+  consumer.FilterSubject = subject.c_str();
+  consumer.AckPolicy = js_AckExplicit;
+  consumer.AckWait = kAckWaitNs;
+  const natsStatus s = js_AddConsumer(nullptr, context, kStream, &consumer, nullptr, nullptr);
+  if (s != NATS_OK) return fail(jetstream_error("no jobs can be taken", s));
+  consumers.insert(name);
+  return {};
+}
+
+/// A job of one subject; null: all are being performed. It asks once and waits for the answer. The
+/// library's fetch that does not wait returns before the answer and keeps the job that comes then:
+/// a worker would hold jobs that it does not perform, and take one of a lower priority first.
 Result<std::unique_ptr<Delivery>> JobQueue::State::next(const std::string& subject) {
-  natsSubscription*& queue = queues[subject];
-  natsStatus s = NATS_OK;
-  if (queue == nullptr) {
-    std::string name = "workers-" + subject.substr(kJobs.size());
-    std::ranges::replace(name, '.', '-');
-    jsSubOptions options;
-    jsSubOptions_Init(&options);
-    options.Stream = kStream;
-    options.Config.AckWait = kAckWaitNs;
-    s = js_PullSubscribe(&queue, context, subject.c_str(), name.c_str(), nullptr, &options,
-                         nullptr);
-    if (s != NATS_OK) return fail(jetstream_error("no jobs can be taken", s));
+  std::string name = "workers-" + subject.substr(kJobs.size());
+  std::ranges::replace(name, '.', '-');
+  GALLEY_TRY(open_consumer(subject, name));
+  const std::string request = "$JS.API.CONSUMER.MSG.NEXT." + std::string(kStream) + "." + name;
+  natsMsg* message = nullptr;
+  const natsStatus s = natsConnection_RequestString(&message, connection, request.c_str(),
+                                                    R"({"batch":1,"no_wait":true})", kAnswerMs);
+  if (s != NATS_OK) {
+    consumers.erase(name);  // perhaps it was removed
+    return fail(jetstream_error("no jobs can be taken", s));
   }
-  jsFetchRequest request;
-  jsFetchRequest_Init(&request);
-  request.Batch = 1;
-  request.NoWait = true;
-  natsMsgList list{};
-  s = natsSubscription_FetchRequest(&list, queue, &request);
-  std::unique_ptr<Delivery> delivery;
-  if (s == NATS_OK && list.Count == 1) {
-    delivery = std::make_unique<Delivery>(list.Msgs[0]);
-    list.Msgs[0] = nullptr;  // the delivery owns it
-  }
-  natsMsgList_Destroy(&list);
-  return delivery;  // also while the library connects again
+  auto delivery = std::make_unique<Delivery>(connection, message);
+  const char* status = nullptr;
+  if (natsMsgHeader_Get(message, "Status", &status) == NATS_OK) return nullptr;
+  return delivery;
 }
 
 /// The next job of the highest priority, of the slot after that of the last job; null: there is

@@ -498,14 +498,17 @@ class Jobs(JobCase):
             self.assertEqual(json.loads(told)["outcome"], "refused")
         self.assertEqual(self.history(repository), ["job-high"])
 
-    def test_a_repository_with_many_jobs_does_not_hold_up_another(self):
-        many = self.make_repository("many", [(f"f{number}.txt", "old\n") for number in range(50)])
-
+    def name_in_other_slot(self, repository):
+        """Returns a name for a repository that does not wait in the queue of this one."""
         def slot(path):
             return int(hashlib.sha256(str(path).encode()).hexdigest()[:4], 16) % 64
 
-        name = next(name for name in ("other", "another", "third", "fourth") if slot(self.repositories / f"{name}.git") != slot(many))
-        other = self.make_repository(name)
+        names = ("other", "another", "third", "fourth")
+        return next(name for name in names if slot(self.repositories / f"{name}.git") != slot(repository))
+
+    def test_a_repository_with_many_jobs_does_not_hold_up_another(self):
+        many = self.make_repository("many", [(f"f{number}.txt", "old\n") for number in range(50)])
+        other = self.make_repository(self.name_in_other_slot(many))
         for number in range(50):
             self.submit(self.job(many, f"many{number}", PATCH.format(f"f{number}.txt", "old", "new")), wait=0)
         self.submit(self.job(other, "other"), wait=0)
@@ -514,6 +517,22 @@ class Jobs(JobCase):
         done = self.history(many)
         self.assertLessEqual(len(done), 10)
         self.assertEqual(done, [f"job-many{number}" for number in range(len(done))], "in order")
+
+    def test_a_busy_worker_holds_no_job_of_another(self):
+        rules = self.scratch / "rules.toml"
+        rules.write_text('[[validator]]\nname = "slow"\ncommand = ["sleep", "300"]\ntimeout_ms = 300000\n')
+        busy = self.make_repository("busy")
+        other = self.make_repository(self.name_in_other_slot(busy))
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.*")
+        for repository, name in ((busy, "first"), (other, "second")):
+            self.submit(self.job(repository, name), wait=0)
+        self.start_worker(f'galley_toml = "{rules}"\ndrain_ms = 1\n')
+        while client.next(progress)[2] != b"judging by slow":
+            pass
+        workers = [consumer["num_ack_pending"] for consumer in client.request("$JS.API.CONSUMER.LIST.GALLEY_JOBS", b"")["consumers"]]
+        self.assertEqual(sum(workers), 1)
 
     def test_one_worker_has_a_cache(self):
         worker = self.start_worker()
