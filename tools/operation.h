@@ -138,7 +138,7 @@ struct AppendText {
 
 struct RunCommand {
   std::vector<std::string> argv;
-  bool is_shell = false;  ///< argv is {"sh", "-c", text}
+  bool is_shell = false;  ///< argv is {"sh", "-c", text} (Command::is_shell)
   std::optional<std::chrono::milliseconds> timeout = {};
   std::optional<RelPath> directory = {};  ///< its start folder; absent: that of the call
   bool only_looks = false;                ///< its changes are dropped

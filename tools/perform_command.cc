@@ -52,6 +52,7 @@ std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& contex
 Command command_of(const RunCommand& run, ToolContext& context) {
   Command command;
   command.argv = run.argv;
+  command.is_shell = run.is_shell;
   command.working_directory = run.directory.value_or(context.cwd);
   // As in a shell: `sed -i …; grep …` has changed a file, whatever grep found.
   command.effects = run.only_looks ? EffectsRule::kDrop : EffectsRule::kStageAlways;

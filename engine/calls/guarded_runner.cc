@@ -137,6 +137,10 @@ class GuardedRunner final : public CommandRunner {
     GALLEY_TRY(programs_.check(command, search_path));
     GALLEY_TRY(check_network(command, has_consent));
     Command bounded_command = command;
+    if (command.is_shell) {
+      bounded_command.argv[0] = "bash";
+      if (!programs_.check(bounded_command, search_path)) bounded_command.argv = command.argv;
+    }
     if (options_.is_offline) {
       bounded_command.network = NetworkAccess::kNone;
       bounded_command.hosts.clear();

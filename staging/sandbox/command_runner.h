@@ -82,6 +82,9 @@ enum class OutputStream : uint8_t { kStdout, kStderr };
 /// One program to run on the proposed tree.
 struct Command {
   std::vector<std::string> argv;  ///< argv[0]: a name to look up on PATH, or a path
+  /// argv is {"sh", "-c", TEXT}. Models write the text for bash, so bash runs it where that exists
+  /// and the policy lets it run as it does `sh`.
+  bool is_shell = false;
   RelPath working_directory = RelPath::root();
   std::map<std::string, std::string> environment;  ///< added to the scrubbed one
   std::string input;                               ///< its stdin; empty: /dev/null

@@ -437,6 +437,23 @@ class Exec(SystemCase):
         self.assertEqual(call["error"]["reason"], "command.no_capability")
         self.galley("--agent", "bot", "call", "Bash", '{"command": "git", "args": ["--version"]}', expect=0)
 
+    def test_a_line_of_the_tool_bash_runs_in_bash(self):
+        if not shutil.which("bash"):
+            self.skipTest("there is no bash")
+        line = "set -o pipefail; words=(o k); [[ 1 == 1 ]] && source <(echo 'echo \"${words[*]}\" > made')"
+        self.galley("begin", expect=0)
+        self.galley("call", "Bash", json.dumps({"command": line}), expect=0)
+        self.galley("commit", expect=0)
+        self.assertEqual((self.work / "made").read_text(), "o k\n")
+
+    def test_a_line_of_the_tool_bash_obeys_the_rules_for_sh(self):
+        line = json.dumps({"command": "echo in ${BASH_VERSION:-sh}"})
+        (self.work / "galley.toml").write_text('[sandbox]\nallow = ["sh"]\n')
+        self.galley("begin", expect=0)
+        self.assertIn("in sh", self.galley("call", "Bash", line, expect=0).stdout.decode())
+        (self.work / "galley.toml").write_text('[sandbox]\ndeny = ["sh"]\n')
+        self.assertIn("'sh' is denied by 'sh'", self.galley("call", "Bash", line, expect=1).stderr.decode())
+
     def test_allowed_hosts_are_all_that_a_command_reaches(self):
         folder = self.scratch / "served"
         folder.mkdir()
