@@ -234,6 +234,12 @@ bool has_other_name(FileIndex& index, std::string_view wanted, int64_t line, boo
   return !std::equal(words.begin(), words.end(), there.begin(), there.end(), is_mistyped);
 }
 
+/// Whether git's default rule takes a line for the heading of the hunks below it.
+bool heads_hunks(std::string_view line) {
+  const char first = line.empty() ? ' ' : to_lower(line.front());
+  return (first >= 'a' && first <= 'z') || first == '_' || first == '$';
+}
+
 }  // namespace
 
 bool is_of_other_block(FileIndex& index, const Hunk& hunk, const std::vector<int64_t>& places) {
@@ -270,6 +276,7 @@ bool contradicts_section(const Lines& file, const Hunk& hunk, int64_t start) {
   constexpr int64_t kLookedAt = 1000;
   const std::string_view section = trim(hunk.section);
   if (!hunk.has_numbers || !is_telling_line(section)) return false;
+  const bool is_of_default_rule = heads_hunks(section);
   const auto size = static_cast<int64_t>(file.size());
   int64_t first = start;
   while (first < size && !is_telling_line(file[static_cast<size_t>(first)])) ++first;
@@ -283,6 +290,7 @@ bool contradicts_section(const Lines& file, const Hunk& hunk, int64_t start) {
     const size_t indent = indent_of(line).size();
     if (text.starts_with(section)) return outer <= indent;
     if (indent >= width || !is_telling_line(text) || text.starts_with('#')) continue;
+    if (is_of_default_rule && indent == 0 && !heads_hunks(text)) continue;
     const bool is_label = text.ends_with(':') && words_of(text).size() == 1;
     if (!is_label) outer = width = indent;
   }

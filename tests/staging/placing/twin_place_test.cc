@@ -147,6 +147,8 @@ const TwinCase kClear[] = {
     {"number_of_a_place_below_its_header",
      "int f()\n{\n  a();\nout:\n  b();\n}\n\nint g()\n{\n  b();\n}\n",
      "--- a/f\n+++ b/f\n@@ -5 +5 @@ int f()\n-  b();\n+  c();\n"},
+    {"number_of_a_place_below_a_line_that_is_no_header", "b\n++ a\n  x\n}\n  x\n}\n",
+     "--- a/f\n+++ b/f\n@@ -4 +4 @@ b\n-}\n+);\n"},
     {"header_of_the_function_before", "int f()\n{\n  b();\n}\n\nint g()\n{\n  b();\n}\n",
      "--- a/f\n+++ b/f\n@@ -5,4 +5,4 @@ int f()\n \n int g()\n {\n-  b();\n+  c();\n"},
     {"header_that_is_not_there", "a {\n  x: 1\n}\nb {\n  x: 1\n}\n",
