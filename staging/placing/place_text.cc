@@ -200,12 +200,17 @@ class TextPlacer {
                                     "smaller portions"));
   }
 
+  /// Whether the old text has line ends that may be CR LF in the file.
+  [[nodiscard]] bool has_crlf_form(const TextEdit& edit) const {
+    return options_.last_step >= MatchStep::kLineEnds &&
+           edit.old_text.find('\n') != std::string_view::npos &&
+           edit.old_text.find('\r') == std::string_view::npos;
+  }
+
   /// Places a text of several lines with the line ends CR LF. Returns false if that form does not
   /// fit either.
   bool place_with_crlf(size_t i, const TextEdit& edit) {
-    const bool is_lf = edit.old_text.find('\n') != std::string_view::npos &&
-                       edit.old_text.find('\r') == std::string_view::npos;
-    if (!is_lf || options_.last_step < MatchStep::kLineEnds) return false;
+    if (!has_crlf_form(edit)) return false;
     const std::string old_text = with_crlf(edit.old_text);
     const std::vector<size_t> places = places_of(old_text, edit);
     if (places.empty() || (places.size() > 1 && !edit.replace_all)) return false;
@@ -347,17 +352,26 @@ class TextPlacer {
   /// Replaces the text at `places`. Returns false if the limit on replacements refuses the edit.
   bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places,
             std::vector<std::string> choices = {}) {
-    replacements_ += places.size();
-    if (replacements_ > kMaxReplacements) {
-      fail_over_work(i);
-      return false;
-    }
     const bool takes_ends = takes_line_ends(edit.old_text, edit.new_text);
     std::vector<Splice> splices;
     splices.reserve(places.size());
-    for (const size_t at : places) {
-      Splice splice{at, edit.old_text.size(), std::string(edit.new_text)};
+    const auto add = [&](size_t at, size_t length) {
+      Splice splice{at, length, std::string(edit.new_text)};
       splices.push_back(takes_ends ? with_line_ends(std::move(splice)) : std::move(splice));
+    };
+    for (const size_t at : places) add(at, edit.old_text.size());
+    if (edit.replace_all && has_returns() &&
+        has_crlf_form(edit)) {  // a file may have both line ends
+      const std::string crlf = with_crlf(edit.old_text);
+      for (const size_t at : places_of(crlf, edit)) add(at, crlf.size());
+      std::ranges::stable_sort(splices, {}, &Splice::offset);
+      const auto overlaps = [](const Splice& a, const Splice& b) { return b.offset < a.end(); };
+      splices.erase(std::unique(splices.begin(), splices.end(), overlaps), splices.end());
+    }
+    replacements_ += splices.size();
+    if (replacements_ > kMaxReplacements) {
+      fail_over_work(i);
+      return false;
     }
     Placement placement;
     placement.edit = i;
@@ -369,12 +383,16 @@ class TextPlacer {
     return true;
   }
 
+  [[nodiscard]] bool has_returns() {
+    if (!has_returns_) has_returns_ = base_.find('\r') != std::string_view::npos;
+    return *has_returns_;
+  }
+
   /// Whether new lines get the line ends of the lines that they replace or follow. Not if the edit
   /// changes line ends.
   bool takes_line_ends(std::string_view old_text, std::string_view new_text) {
     if (new_text.find('\n') == std::string_view::npos) return false;
-    if (!has_returns_) has_returns_ = base_.find('\r') != std::string_view::npos;
-    has_returns_ = *has_returns_ || new_text.find('\r') != std::string_view::npos;
+    has_returns_ = has_returns() || new_text.find('\r') != std::string_view::npos;
     return *has_returns_ && !changes_line_ends(old_text, new_text);
   }
 

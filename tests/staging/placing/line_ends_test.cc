@@ -51,6 +51,22 @@ TEST(LineEnds, AReplacedLineKeepsItsEnd) {
   EXPECT_EQ(with_lines(1, 2, "A\nB\nnew\n"), "A\r\nB\nnew\nc\r\nd\n");
 }
 
+TEST(LineEnds, AllPlacesOfATextAreReplacedWhateverTheirEnds) {
+  const auto replaced = [](const std::string& file, const std::string& from,
+                           const std::string& to) {
+    TextEdit all;
+    all.old_text = from;
+    all.new_text = to;
+    all.replace_all = true;
+    FileEdit edit;
+    edit.text_edits = {all};
+    return edited(file, edit);
+  };
+  EXPECT_EQ(replaced("a\r\nb\r\n-\na\nb\n", "a\nb\n", "A\nnew\n"), "A\r\nnew\r\n-\nA\nnew\n");
+  EXPECT_EQ(replaced("a\nb\n-\na\r\nb\r\n", "a\nb\n", "A\n"), "A\n-\nA\r\n");
+  EXPECT_EQ(replaced("x\na\nx\r\na\r\nx", "x\na\nx", "y"), "y\r\na\r\nx") << "they overlap";
+}
+
 TEST(LineEnds, ATextInsideALineHasTheEndOfThatLine) {
   EXPECT_EQ(with_line_ends_of("one\r\ntwo\n", 0, 2, "x\ny"), "x\r\ny");
   EXPECT_EQ(with_line_ends_of("one\r\ntwo\n", 9, 0, "x\n"), "x\n");
