@@ -9,6 +9,7 @@ namespace galley {
 namespace {
 
 void reverse_hunk(Hunk& hunk) {
+  hunk.section = {};  // a line of the side before, which this side need not have
   for (HunkLine& line : hunk.lines) {
     if (line.role == LineRole::kAdded) {
       line.role = LineRole::kRemoved;

@@ -207,6 +207,19 @@ TEST(MendedHunk, NewLinesAreNotMovedPastABlankLineOfTheFile) {
             "patch.context_not_found");
 }
 
+TEST(ReversedHunk, TheHeadingOfTheOtherSideIsNoEvidence) {
+  const std::string file = "}\na\na\n}\n";
+  ReadOptions options;
+  options.reverse = true;
+  options.unidiff_zero = true;
+  const auto set =
+      read_unified("--- a/f\n+++ b/f\n@@ -1 +0,0 @@\n-a\n@@ -3 +2 @@ a\n-c\n+a\n", options);
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  const PlacedEdits placed = place_edits(file, set->files.front(), {});
+  ASSERT_TRUE(placed.failures.empty()) << placed.failures.front().message;
+  EXPECT_EQ(placed.splices.apply(file), "a\n}\nc\na\n}\n");
+}
+
 TEST(AlreadyApplied, IsNotProvedByATwin) {
   const std::string file =
       "def load():\n    open(1)\n    limit = 5\n    run()\n\n\ndef save():\n    open(1)\n"
