@@ -117,7 +117,7 @@ class AnswerDivider {
     const std::string_view line = text_at(at_);
     if (begins_mail(document_, at_)) {
       message_end_ = message_end(document_, at_);
-      in_message_ = message_end_ || is_mail_start(line);
+      in_message_ = message_end_ || at_ > 0 || is_mail_start(line);
     }
     if (in_message_) {
       in_message_ =

@@ -1,6 +1,8 @@
 #include "staging/formats/mail.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "base/encoding.h"
 #include "base/text.h"
@@ -32,16 +34,44 @@ int hex_digit(char c) {
 
 enum class TransferEncoding : uint8_t { kNone, kQuotedPrintable, kBase64 };
 
-/// Moves `at` past the headers.
-TransferEncoding encoding_of_block(const Lines& document, size_t& at) {
-  constexpr std::string_view kName = "content-transfer-encoding:";
-  TransferEncoding found = TransferEncoding::kNone;
-  for (; at < document.size() && !trimmed(document[at]).empty(); ++at) {
-    const std::string_view line = document[at];
-    if (!starts_with_any_case(line, kName)) continue;
-    const std::string_view value = trimmed(line.substr(kName.size()));
-    if (starts_with_any_case(value, "quoted-printable")) found = TransferEncoding::kQuotedPrintable;
-    if (starts_with_any_case(value, "base64")) found = TransferEncoding::kBase64;
+/// What the headers of a mail, or of a part of one, say about the body.
+struct BodyHeaders {
+  TransferEncoding encoding = TransferEncoding::kNone;
+  std::string boundary;  ///< begins each part of the body; empty: it has no parts
+};
+
+/// The value of `boundary=` in a header Content-Type.
+std::string boundary_of(std::string_view value) {
+  constexpr std::string_view kName = "boundary=";
+  for (size_t at = 0; at < value.size(); ++at) {
+    if (!starts_with_any_case(value.substr(at), kName)) continue;
+    const std::string_view rest = value.substr(at + kName.size());
+    const bool is_quoted = rest.starts_with('"');
+    const std::string_view name = is_quoted ? rest.substr(1) : rest;
+    return std::string(name.substr(0, name.find_first_of(is_quoted ? "\"" : "; \t")));
+  }
+  return {};
+}
+
+/// Moves `at` past the headers. A header goes on in lines that begin with white space.
+BodyHeaders headers_of_block(const Lines& document, size_t& at) {
+  constexpr std::string_view kEncoding = "content-transfer-encoding:";
+  constexpr std::string_view kType = "content-type:";
+  BodyHeaders found;
+  while (at < document.size() && !trimmed(document[at]).empty()) {
+    std::string header(trimmed(document[at]));
+    for (++at; at < document.size() && !trimmed(document[at]).empty() &&
+               kBlanks.find(document[at].front()) != std::string_view::npos;
+         ++at) {
+      header += " " + std::string(trimmed(document[at]));
+    }
+    if (starts_with_any_case(header, kType)) found.boundary = boundary_of(header);
+    if (!starts_with_any_case(header, kEncoding)) continue;
+    const std::string_view value = trimmed(std::string_view(header).substr(kEncoding.size()));
+    if (starts_with_any_case(value, "quoted-printable")) {
+      found.encoding = TransferEncoding::kQuotedPrintable;
+    }
+    if (starts_with_any_case(value, "base64")) found.encoding = TransferEncoding::kBase64;
   }
   return found;
 }
@@ -66,7 +96,7 @@ std::optional<std::string> decoded_body(std::string_view body, TransferEncoding 
   std::string packed(body);
   std::erase_if(packed, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
   std::string text;
-  if (!from_base64(packed, text)) return std::nullopt;
+  if (!from_base64(packed, text) || text.find('\0') != std::string::npos) return std::nullopt;
   if (!text.ends_with('\n')) text += '\n';
   return text;
 }
@@ -83,11 +113,11 @@ bool is_mail_start(std::string_view line) {
 
 bool begins_mail(const Lines& document, size_t line) {
   if (is_mail_start(without_terminator(document[line]))) return true;
-  if (line != 0) return false;
+  const bool has_envelope = document[line].starts_with("From ");
+  if (line != 0 && (!has_envelope || !trimmed(document[line - 1]).empty())) return false;
   bool has_sender = false;
   bool has_subject = false;
-  const bool has_envelope = document[0].starts_with("From ");
-  for (size_t at = has_envelope ? 1 : 0; at < document.size(); ++at) {
+  for (size_t at = line + (has_envelope ? 1 : 0); at < document.size(); ++at) {
     const bool goes_on = document[at].starts_with(' ') || document[at].starts_with('\t');
     if (!goes_on && !is_header_line(without_terminator(document[at]))) break;
     has_sender = has_sender || starts_with_any_case(document[at], "from:");
@@ -114,7 +144,7 @@ std::optional<size_t> message_end(const Lines& document, size_t begin) {
   uint64_t left = 0;  // removed and context lines of a hunk that follow
   for (size_t at = begin + 1; at < document.size(); ++at) {
     const std::string_view line = without_terminator(document[at]);
-    if (is_mail_start(line)) break;
+    if (begins_mail(document, at)) break;
     if (line.starts_with("@@ -")) {
       const auto header = read_hunk_header(line);
       left = header && header->has_counts ? header->old_count : 0;
@@ -155,20 +185,32 @@ std::optional<std::string> without_transfer_encoding(std::string_view document) 
   const Lines lines(document);
   if (lines.empty() || !begins_mail(lines, 0)) return std::nullopt;
   std::string out;
-  bool is_encoded = false;
+  bool is_changed = false;
+  std::vector<std::string> boundaries;  // of the mail
+  const auto begins_part = [&](std::string_view line) {
+    line = trim_end(line);
+    return line.starts_with("--") && std::ranges::any_of(boundaries, [&](const std::string& one) {
+             return line == one || line == one + "--";
+           });
+  };
   for (size_t at = 0; at < lines.size();) {
     const size_t head = at;
-    const TransferEncoding encoding = encoding_of_block(lines, at);
+    if (begins_mail(lines, head)) boundaries.clear();
+    const BodyHeaders headers = headers_of_block(lines, at);
+    if (!headers.boundary.empty()) boundaries.push_back("--" + headers.boundary);
     size_t end = at;
-    while (end < lines.size() && !is_mail_start(without_terminator(lines[end]))) ++end;
-    auto body = decoded_body(lines.span(at, end), encoding);
-    if (!body) return std::nullopt;
-    out += lines.span(head, at);
-    out += encoding == TransferEncoding::kBase64 ? "\n" + *body : *body;
-    is_encoded = is_encoded || encoding != TransferEncoding::kNone;
+    while (end < lines.size() && !begins_mail(lines, end) && !begins_part(lines[end])) ++end;
+    const auto body = decoded_body(lines.span(at, end), headers.encoding);
+    const bool is_decoded = body && headers.encoding != TransferEncoding::kNone;
+    const bool is_part = begins_part(lines[head]);  // the line would look like one of a hunk
+    if (is_part) out += '\n';
+    out += lines.span(head + (is_part ? 1 : 0), at);
+    if (is_decoded && headers.encoding == TransferEncoding::kBase64) out += '\n';
+    out += is_decoded ? *body : lines.span(at, end);
+    is_changed = is_changed || is_decoded || is_part;
     at = end;
   }
-  return is_encoded ? std::optional(std::move(out)) : std::nullopt;
+  return is_changed ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace galley

@@ -513,7 +513,7 @@ std::string mail_subject(std::string_view document) {
   std::vector<std::string> subjects;
   for (size_t at = 0; at < lines.size();) {
     const std::string_view line = without_terminator(lines[at]);
-    const bool is_begin = is_mail_start(line) || (at == 0 && line.starts_with("From "));
+    const bool is_begin = line.starts_with("From ") && (at == 0 || begins_mail(lines, at));
     if (is_begin || (at == 0 && is_header_line(line))) {
       at += is_begin ? 1 : 0;
       std::string subject = subject_of_block(lines, at);

@@ -130,6 +130,44 @@ TEST(EncodedMail, OfASeriesIsDecodedByItself) {
             "0 f:-2+=3D; 1 f:-=3D+=");
 }
 
+TEST(EncodedMail, TheNextMailOfAMailboxHasAnEncodingOfItsOwn) {
+  const std::string envelope = "From mboxrd@z Thu Jan  1 00:00:00 1970\n";
+  const std::string head = "From: A <a@b>\nSubject: [PATCH] x\nContent-Transfer-Encoding:";
+  EXPECT_EQ(edits_of(envelope + head + " 8bit\n\n" + kMailStat + f_change("2", "=3D") +
+                     "-- \n2.39.1\n\n\n" + envelope + head + "\n\tQuoted-Printable\n\n" +
+                     kMailStat + f_change("=3D3D", "=3D") + "--=20\n2.39.1\n"),
+            "0 f:-2+=3D; 1 f:-=3D+=");
+  EXPECT_EQ(edits_of(envelope + head + " 8bit\n\n" + kMailStat + f_change("2", "=3D") + envelope +
+                     head + " quoted-printable\n"),
+            "0 f:-2+=3D")
+      << "no blank line above";
+}
+
+TEST(EncodedMail, PartsHaveAnEncodingOfTheirOwn) {
+  const std::string head =
+      "From: A <a@b>\nSubject: [PATCH] x\nContent-Type: multipart/signed; micalg=pgp-sha512;\n"
+      " protocol=\"application/pgp-signature\"; Boundary=\"one\"\n\nNo part.\n";
+  const std::string signature =
+      "--one\nContent-Type: application/pgp-signature\n\n-----BEGIN PGP SIGNATURE-----\n\nab=3D\n"
+      "-----END PGP SIGNATURE-----\n\n--one--\n";
+  EXPECT_EQ(edits_of(head + "--one\nContent-Transfer-Encoding: quoted-printable\n\n" + kMailStat +
+                     f_change("2", "=3D") + "--=20\n2.39.1\n" + signature),
+            "0 f:-2+=");
+  EXPECT_EQ(edits_of(head + "--one\n\ntext\n--one\nContent-Transfer-Encoding: base64\n\n" +
+                     base64(f_change("2", "=3D")) + "\n--one--\n"),
+            "0 f:-2+=3D");
+  EXPECT_EQ(edits_of(head +
+                     "--one\nContent-Type: multipart/mixed; boundary=two\n\n--two\n"
+                     "content-transfer-encoding: quoted-printable\n\n" +
+                     f_change("2", "=3D") + "--two--\n" + signature),
+            "0 f:-2+=");
+  EXPECT_EQ(
+      edits_of(head + "--one\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\n" +
+               base64(std::string("\x89PNG\0diff", 9)) + "\n--one\n\n" + f_change("2", "3") +
+               "--one--\n"),
+      "0 f:-2+3");
+}
+
 TEST(EncodedMail, ABodyThatCannotBeDecodedIsReadAsItIs) {
   EXPECT_EQ(edits_of(encoded_mail("quoted-printable", kMailStat + f_change("2", "a=b"))),
             "0 f:-2+a=b");
