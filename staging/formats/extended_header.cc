@@ -128,6 +128,9 @@ class HeaderReader {
   Result<uint32_t> mode_of(std::string_view text) const {
     uint32_t mode = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+    // `svn diff --git` writes 10644 for 100644.
+    constexpr uint32_t kFileBySubversion = 010000;
+    if ((mode & ~0777U) == kFileBySubversion) mode += 0100000 - kFileBySubversion;
     static constexpr uint32_t kKnown[] = {0100644, 0100755, 0100664, 0120000, 0160000,
                                           0100600, 0100640, 0100700, 0100775};
     const bool is_known = std::find(std::begin(kKnown), std::end(kKnown), mode) != std::end(kKnown);

@@ -208,7 +208,7 @@ HeaderName read_header_name(std::string_view text) {
   }
   while (!stamp.empty() && (stamp.front() == '\t' || stamp.front() == ' ')) stamp.remove_prefix(1);
   out.is_epoch = out.text != kNull && is_epoch(stamp);
-  out.is_null = out.text == kNull || out.is_epoch;
+  out.is_null = out.text == kNull || out.is_epoch || stamp == "(nonexistent)";  // by Subversion
   return out;
 }
 

@@ -31,7 +31,7 @@ class UnifiedReader {
       const std::string_view line = text_at(at_);
       if (begins_mail(document_, at_)) {
         message_end_ = message_end(document_, at_);
-        begins_mail_ = is_mail_start(line);
+        begins_mail_ = at_ > 0 || is_mail_start(line);
         is_in_message_ = begins_mail_ || message_end_;
       }
       is_in_message_ = is_in_message_ && !ends_message(at_);
@@ -227,6 +227,11 @@ class UnifiedReader {
     if (new_name.is_null) edit.op = FileOp::kDelete;
     edit.is_by_program = old_line.has_stamp || new_line.has_stamp;
     edit.mentioned = std::exchange(mentioned_, {});
+    if (has_only_properties()) {
+      if (edit.op == FileOp::kModify) return {};
+      return bad_header(edit.document_line - 1,
+                        "a new or deleted file whose contents are not in the patch");
+    }
     GALLEY_TRY(read_hunks(edit));
     if (edit.hunks.empty()) {
       if (is_at_end()) return cut_off(edit.document_line, "the hunks of '" + edit.path + "'");
@@ -268,6 +273,15 @@ class UnifiedReader {
       if (one->name.is_badly_quoted) return bad_header(one->line - 1, bad_quotes(one->name));
     }
     return {};
+  }
+
+  /// True for a file header of Subversion with properties and no hunk below it. Moves to them.
+  bool has_only_properties() {
+    size_t next = at_;
+    while (next < document_.size() && text_at(next).empty()) ++next;
+    if (next >= document_.size() || !begins_properties(next)) return false;
+    at_ = next;
+    return true;
   }
 
   /// Returns true if a hunk, or changed lines without a header, begin here.
@@ -319,6 +333,7 @@ class UnifiedReader {
     }
     GALLEY_TRY(check_header_names(header, edit));
     GALLEY_TRY(name_git_file(header, edit));
+    if (has_only_properties() && !changes_metadata(edit)) return {};
     GALLEY_TRY(read_git_body(edit));
     GALLEY_TRY(check_whole(header, edit));
     return add(std::move(edit));

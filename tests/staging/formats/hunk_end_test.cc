@@ -75,6 +75,24 @@ TEST(HunkEnd, PropertiesOfSubversionAreNotOfAHunk) {
   EXPECT_EQ(read_as(of_file("f")), "f: =1-2+X=3");
   EXPECT_EQ(read_as(of_file("f") + of_file("g")), "f: =1-2+X=3; g: =1-2+X=3");
   EXPECT_EQ(read_as(of_file("f") + names("g") + hunk), "f: =1-2+X=3; g: =1-2+X=3");
+  const auto only = [&](const std::string& name) {
+    return "Index: " + name + "\n" + std::string(67, '=') + "\n--- " + name +
+           "\t(revision 1)\n+++ " + name + "\t(working copy)\n" + properties(name);
+  };
+  EXPECT_EQ(read_as(only(".") + of_file("f") + only("g")), "f: =1-2+X=3");
+  const std::string added = "--- g\t(nonexistent)\n+++ g\t(working copy)\n" + properties("g");
+  EXPECT_EQ(read_as(of_file("f") + added), "edit.bad_header");
+  const auto of_git = [&](const std::string& name) {
+    return "Index: " + name + "\ndiff --git a/" + name + " b/" + name + "\n";
+  };
+  EXPECT_EQ(read_as(of_git("g") + names("g") + properties("g") + of_git("f") +
+                    "new file mode 10644\n--- a/f\t(nonexistent)\n+++ b/f\t(working copy)\n"
+                    "@@ -0,0 +1 @@\n+1\n"),
+            "f: +1");
+  const auto deleted = read_edits("--- f\t(revision 1)\n+++ f\t(nonexistent)\n@@ -1 +0,0 @@\n-1\n",
+                                  EditFormat::kUnified, {});
+  ASSERT_TRUE(deleted) << deleted.error().message;
+  EXPECT_EQ(deleted->files.at(0).op, FileOp::kDelete);
   // Without the line of underscores it is prose.
   EXPECT_EQ(read_as(names("f") + hunk + "\nProperty changes on: f\n" + hunk),
             "f: =1-2+X=3 =1-2+X=3");
