@@ -50,7 +50,10 @@ struct Hunk {
   uint32_t old_start = 0;  ///< 1-based as stated; meaningless unless has_numbers
   uint32_t new_start = 0;
   bool has_numbers = false;
-  bool counts_agree = true;               ///< the stated counts match the body
+  bool counts_agree = true;  ///< the stated counts match the body
+  /// The number of lines that have the stated counts, if more follow that look like lines of the
+  /// hunk; else 0.
+  size_t counted_lines = 0;
   bool at_end = false;                    ///< must end at the end of the file ("*** End of File")
   bool minimal_context = false;           ///< a diff without context is accepted (--unidiff-zero)
   bool has_bare_context = false;          ///< context lines lacked their leading blank

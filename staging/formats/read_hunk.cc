@@ -466,6 +466,19 @@ std::optional<HunkHeader> read_hunk_header(std::string_view line) {
   return header;
 }
 
+namespace {
+
+/// The line `--- 8< ---` of mails, which says that the text beyond it is another one.
+bool is_scissors(std::string_view line) {
+  return line.find_first_not_of("- 8<>") == std::string_view::npos &&
+         (line.find("8<-") != std::string_view::npos ||
+          line.find("->8") != std::string_view::npos ||
+          line.find(" 8< ") != std::string_view::npos ||
+          line.find(" >8 ") != std::string_view::npos);
+}
+
+}  // namespace
+
 bool starts_section(const Lines& document, size_t at) {
   const std::string_view line = without_terminator(document[at]);
   if (line.empty()) return false;
@@ -477,6 +490,7 @@ bool starts_section(const Lines& document, size_t at) {
         return at + 1 >= document.size() || without_terminator(document[at + 1]).empty() ||
                is_digit(document[at + 1].front());
       }
+      if (is_scissors(line)) return true;
       return line.starts_with("--- ") && at + 1 < document.size() &&
              document[at + 1].starts_with("+++ ");
     case '*':
@@ -555,10 +569,11 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
 
   const size_t body_begin = has_header ? at + 1 : at;
   BodyReader body(document, body_begin);
-  const bool fits = header->has_counts && !options.recount &&
-                    body.by_counts(header->old_count, header->new_count) && !body.goes_on() &&
-                    !body.includes_file_lines(*header);
+  const bool has_counted = header->has_counts && !options.recount &&
+                           body.by_counts(header->old_count, header->new_count);
+  const bool fits = has_counted && !body.goes_on() && !body.includes_file_lines(*header);
   if (!fits) {
+    hunk.counted_lines = has_counted && body.goes_on() ? body.lines().size() : 0;
     body = BodyReader(document, body_begin);
     body.by_shape();
     if (header->has_counts && header->old_start + header->old_count == 0 &&
@@ -568,16 +583,14 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
     const Tally& have = body.tally();
     hunk.counts_agree = header->has_counts && have.old_count == header->old_count &&
                         have.new_count == header->new_count;
-    const std::string stated = counts_text(header->old_count, header->new_count);
-    const std::string found = counts_text(have.old_count, have.new_count);
-    if (header->has_counts && !options.recount && is_document_end(document, body.at())) {
-      GALLEY_TRY(judge_end(document, line, *header, body, options, so_far));
-    }
-    if (!header->has_counts && !options.recount && is_document_end(document, body.at())) {
-      GALLEY_TRY(judge_end_without_counts(document, body, options, so_far));
+    if (!options.recount && is_document_end(document, body.at())) {
+      GALLEY_TRY(header->has_counts ? judge_end(document, line, *header, body, options, so_far)
+                                    : judge_end_without_counts(document, body, options, so_far));
     }
     if (header->has_counts && !hunk.counts_agree && !options.recount) {
-      note("count_mismatch", "the hunk states " + stated + " lines and has " + found);
+      note("count_mismatch", "the hunk states " +
+                                 counts_text(header->old_count, header->new_count) +
+                                 " lines and has " + counts_text(have.old_count, have.new_count));
     }
   }
   if (!header->has_numbers) {

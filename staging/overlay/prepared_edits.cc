@@ -206,14 +206,15 @@ class ContentMaker {
     WhiteSpaceRules rules;
     std::deque<std::string> mended;
     FileEdit without_white_space;
-    const FileEdit* meant = &edit_;
+    const auto counted = up_to_counts(base, match);
+    const FileEdit* meant = counted ? &*counted : &edit_;
     const bool judges_white_space = match.white_space != WhiteSpaceFix::kNoWarn;
     if (judges_white_space) {
       if (context_.options.white_space_rules) rules = context_.options.white_space_rules(path_);
-      rules = rules_for(edit_, rules);
-      GALLEY_TRY(judge_white_space(find_white_space(edit_, rules)));
+      rules = rules_for(*meant, rules);
+      GALLEY_TRY(judge_white_space(find_white_space(*meant, rules)));
       if (match.white_space == WhiteSpaceFix::kFix) {
-        without_white_space = with_lines_mended(edit_, rules, mended);
+        without_white_space = with_lines_mended(*meant, rules, mended);
         meant = &without_white_space;
       }
     }
@@ -243,6 +244,34 @@ class ContentMaker {
     std::string content = placed.splices.apply(base);
     if (!judges_white_space || !rules.blank_at_eof) return content;
     return judge_end(base, std::move(content));
+  }
+
+  /// The edit with each hunk up to its stated counts, if that gives the content that the index line
+  /// names. Then what follows a hunk is text of a mail, as `+1 from me`.
+  [[nodiscard]] std::optional<FileEdit> up_to_counts(const std::string& base,
+                                                     const MatchOptions& match) const {
+    const auto goes_on = [](const Hunk& hunk) {
+      return hunk.counted_lines > 0 && hunk.counted_lines < hunk.lines.size();
+    };
+    const bool has_text = std::ranges::any_of(edit_.hunks, goes_on);
+    if (!has_text || !names_blob(edit_.new_blob)) return std::nullopt;
+    FileEdit counted = edit_;
+    counted.doubt.reset();
+    for (Hunk& hunk : counted.hunks) {
+      if (!goes_on(hunk)) continue;
+      hunk.lines.erase(hunk.lines.begin() + static_cast<std::ptrdiff_t>(hunk.counted_lines),
+                       hunk.lines.end());
+      hunk.counts_agree = true;
+    }
+    const PlacedEdits placed = place_edits_until(context_.options.is_over, base, counted, match);
+    const bool is_placed = placed.failures.empty() && placed.cut_off.empty();
+    if (!is_placed || !is_blob(edit_.new_blob, placed.splices.apply(base))) return std::nullopt;
+    context_.leniencies.push_back(
+        {"count_mismatch",
+         "without the lines below the counted ones the file is the one of the index line, so they "
+         "were left out",
+         path_.str(), counted.hunks.back().document_line});
+    return counted;
   }
 
   [[nodiscard]] bool has_line_numbers() const {

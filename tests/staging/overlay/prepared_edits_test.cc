@@ -55,6 +55,25 @@ class PreparedEditsTest : public ::testing::Test {
   SystemClock clock_;
 };
 
+TEST_F(PreparedEditsTest, TextBelowAHunkIsLeftOutIfTheIndexLineProvesTheCounts) {
+  tree_.write("f", "one\ntwo\n");
+  const auto staged = [&](const std::string& index, const std::string& below) {
+    Overlay tree = overlay();
+    stage(tree, "diff --git a/f b/f\n" + index +
+                    "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n" + below);
+    const auto text = tree.read(RelPath::parse("f").value());
+    return text ? **text : text.error().message;
+  };
+  const std::string index = "index 814f4a4..99b356d 100644\n";
+  EXPECT_EQ(staged(index, "+1 from me\n"), "one\n2\n");
+  EXPECT_EQ(staged(index, "+1\n\nOn Monday, B wrote:\n> x\n"), "one\n2\n");
+  // A model's counts are often too low.
+  EXPECT_EQ(staged("", "+three\n"), "one\n2\nthree\n");
+  EXPECT_EQ(staged("index 814f4a4..1111111 100644\n", "+three\n"), "one\n2\nthree\n");
+  // A line of a mail below which another text begins.
+  EXPECT_EQ(staged("", "--------->8---------\nBye\n"), "one\n2\n");
+}
+
 TEST_F(PreparedEditsTest, ALargeDocumentHasTheSameResultAsItsFilesOneByOne) {
   std::string document;
   Overlay one_by_one = overlay();
