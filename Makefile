@@ -33,7 +33,7 @@ demo:  ## build the program and watch it preview, apply, undo and refuse real pa
 	@scripts/demo
 
 test:  ## build everything and run all tests
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON -DGALLEY_WITH_GRPC=ON -DGALLEY_WITH_NATS=ON,build test)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON -DGALLEY_WITH_GRPC=ON -DGALLEY_WITH_NATS=ON,build test servers)
 	@$(call compile,build)
 	@scripts/run-tests build --output-on-failure -j $(JOBS)
 
@@ -57,7 +57,7 @@ tsan:  ## build with ThreadSanitizer into build-tsan and run the tests in which 
 	@scripts/run-tests build-tsan --preset tsan -j $(JOBS)
 
 tidy:  ## clang-tidy over our own files
-	@mkdir -p build-tidy && $(call configure,build-tidy,-DCMAKE_BUILD_TYPE=Release -DGALLEY_UNITY=OFF -DGALLEY_WITH_NATS=ON,build test)
+	@mkdir -p build-tidy && $(call configure,build-tidy,-DCMAKE_BUILD_TYPE=Release -DGALLEY_UNITY=OFF -DGALLEY_WITH_NATS=ON,build test servers)
 	@scripts/tidy build-tidy
 
 format:  ## clang-format every source in place
@@ -115,8 +115,8 @@ install: build  ## install program, library and headers under PREFIX
 	@cmake --install build --prefix $(PREFIX)
 
 packages:  ## Debian packages into packages/, installed on clean roots (root only)
-	@mkdir -p build-packages && scripts/setup build syntax && scripts/fetch-grammars
-	@$(call configure,build-packages,-DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DGALLEY_SYNTAX=ON,build syntax)
+	@mkdir -p build-packages && scripts/setup build servers syntax && scripts/fetch-grammars
+	@$(call configure,build-packages,-DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DGALLEY_SYNTAX=ON -DGALLEY_WITH_GRPC=ON -DGALLEY_WITH_NATS=ON,build servers syntax)
 	@$(call compile,build-packages)
 	@scripts/packages
 

@@ -11,6 +11,9 @@ set(package_nats galley-nats)
 # The static program is intended (docs/adr/0022): a helper starts without the dynamic linker.
 set(static_program galley-sandbox)
 set(static_syntax galley-syntax)
+# Programs link archives (docs/adr/0022).
+set(with_zlib_program bin/galley)
+set(with_zlib_nats libexec/galley/galley-serve-nats)
 
 foreach(component ${CPACK_COMPONENTS_ALL})
   set(root "${CPACK_TEMPORARY_DIRECTORY}/${component}/usr")
@@ -38,10 +41,10 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(APPEND "${root}/share/lintian/overrides/${package}"
       "${package}: statically-linked-binary [usr/libexec/galley/${program}]\n")
   endforeach()
-  if(component MATCHES "^program$")
+  foreach(program ${with_zlib_${component}})
     file(APPEND "${root}/share/lintian/overrides/${package}"
-      "${package}: embedded-library zlib [usr/bin/galley]\n")
-  endif()
+      "${package}: embedded-library zlib [usr/${program}]\n")
+  endforeach()
   # Restore the modes that the umask of a build may have removed.
   file(GLOB_RECURSE files LIST_DIRECTORIES true "${root}/*")
   list(APPEND files "${root}")

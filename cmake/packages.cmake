@@ -1,5 +1,5 @@
 # `make packages` (scripts/packages) makes Debian packages: the program, the library for programs
-# that link it and, if GALLEY_SYNTAX is on, the program with the grammars.
+# that link it and, if their options are on, the program with the grammars and those that serve.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME galley)
 set(CPACK_PACKAGE_VENDOR Galley)
@@ -63,16 +63,17 @@ set(CPACK_DEBIAN_SYNTAX_PACKAGE_SHLIBDEPS OFF)  # the program is static
 
 set(CPACK_DEBIAN_NATS_PACKAGE_NAME galley-nats)
 set(CPACK_DEBIAN_NATS_PACKAGE_SECTION devel)
-set(CPACK_COMPONENT_NATS_DESCRIPTION "NATS server of Galley, for Nachos
-Lets galley serve --nats serve the tools of a workspace.")
+set(CPACK_COMPONENT_NATS_DESCRIPTION "NATS server and workers of Galley
+Lets galley serve --nats serve the tools of a workspace, as Nachos calls them,
+and lets galley worker, submit and jobs change branches of git repositories.")
 set(CPACK_DEBIAN_NATS_PACKAGE_ENHANCES galley)
 set(CPACK_DEBIAN_NATS_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
 
 set(CPACK_DEBIAN_GRPC_PACKAGE_NAME galley-grpc)
 set(CPACK_DEBIAN_GRPC_PACKAGE_SECTION devel)
 set(CPACK_COMPONENT_GRPC_DESCRIPTION "gRPC server of Galley, for agents of aiOS
-Lets galley serve --grpc serve the tools of a workspace, with the protocol files
-and a package for clients in Python.")
+Lets galley serve --grpc serve the tools of a workspace. It has the protocol
+files and a package for clients in Python.")
 set(CPACK_DEBIAN_GRPC_PACKAGE_ENHANCES galley)
 set(CPACK_DEBIAN_GRPC_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_GRPC_PACKAGE_SUGGESTS "python3-grpcio, python3-protobuf")
