@@ -33,6 +33,11 @@ constexpr int kMostStreams = 128;                        // of one connection
 constexpr int kIdleMs = 600'000;                         // then a connection is closed
 constexpr uint64_t kMaxConfigFileBytes = uint64_t{1} << 20U;
 
+void log_line(const std::string& text) {
+  const std::string line = "galley-serve-grpc: " + printable_line(text) + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
 /// The gRPC server of one principal, or of all that have certificates.
 struct Door {
   Door(const ServingParts& parts, const CallerCheck& callers)
@@ -78,6 +83,13 @@ class Server final : public GrpcServer {
   [[nodiscard]] const std::string& address() const override { return address_; }
 
   [[nodiscard]] bool has_calls() const override { return pool_.has_calls(); }
+
+  Result<void> open_telemetry() {
+    GALLEY_ASSIGN(telemetry_, Telemetry::open(serving_.config().telemetry,
+                                              {"galley-serve-grpc", "call"}, clock_, log_line));
+    serving_.report_to(telemetry_.get());
+    return {};
+  }
 
   Result<void> listen_at_file(const std::string& path) {
     GALLEY_ASSIGN(file_, SocketFile::make(path));
@@ -153,6 +165,8 @@ class Server final : public GrpcServer {
     return doors_.back().get();
   }
 
+  const SystemClock clock_;
+  std::unique_ptr<Telemetry> telemetry_;
   Serving serving_;
   CustomHandlers handlers_;
   QuestionBook questions_;
@@ -206,18 +220,18 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::open(const GrpcServerOptions& op
   WorkspaceOptions asked;
   asked.uses_personal_settings = true;
   GALLEY_ASSIGN(auto workspace, Workspace::open(options.workspace, std::move(asked)));
-  for (const std::string& file :
-       {options.config, config.certificate, config.key, config.client_authority}) {
+  std::vector<std::string> files = config.telemetry.places();
+  files.insert(files.end(),
+               {options.config, config.certificate, config.key, config.client_authority});
+  for (const std::string& file : files) {
     GALLEY_TRY(check_outside(file, workspace->root_path()));
   }
-  for (const std::string& notice : workspace->notices()) {
-    const std::string line = "galley-serve-grpc: " + printable_line(notice) + "\n";
-    std::fputs(line.c_str(), stderr);
-  }
+  for (const std::string& notice : workspace->notices()) log_line(notice);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   auto server = std::make_unique<Server>(std::move(workspace), std::move(config), *profile,
                                          std::move(credentials));
+  GALLEY_TRY(server->open_telemetry());
   if (is_file) {
     GALLEY_TRY(server->listen_at_file(options.address.substr(kServedFile.size())));
   } else {

@@ -267,6 +267,7 @@ Result<Serving::State> Serving::drop(const v1::TransactionRequest& request,
 
 ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions options,
                                  const ServedCaller& caller) {
+  const Telemetry::Work work(telemetry_);
   (void)stored_tools_.refresh();
   options.task_id = request.task_id();
   options.reason = request.reason();
@@ -280,6 +281,14 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions opti
   response.set_execution_id(result.meta.execution_id);
   response.set_duration_ms(result.meta.duration_ms);
   remember(result.meta.execution_id, {request.agent_id(), request.task_id()});
+  const std::string& error = response.error();
+  work.end({result.ok ? "ok" : error.substr(0, error.find(':')),
+            !result.ok,
+            request.task_id().empty() ? "" : session_of(request.task_id()),
+            {{"galley.tool", request.tool_name()},
+             {"galley.task", request.task_id()},
+             {"galley.agent", request.agent_id()},
+             {"galley.execution", response.execution_id()}}});
   return response;
 }
 

@@ -54,6 +54,8 @@ class Serving {
 
   Serving(std::unique_ptr<Workspace> workspace, ServingConfig config, const ToolProfile& profile);
 
+  /// Tells of each call; null: nothing. Not while calls run.
+  void report_to(Telemetry* telemetry) { telemetry_ = telemetry; }
   [[nodiscard]] const ServingConfig& config() const { return config_; }
   [[nodiscard]] Workspace& workspace() { return *workspace_; }
 
@@ -120,6 +122,7 @@ class Serving {
   const ToolShape* shape_;
   StoredTools stored_tools_;
   SessionStages stages_;
+  Telemetry* telemetry_ = nullptr;
   std::mutex mutex_;  ///< guards the following
   std::map<Key, std::shared_ptr<Task>> tasks_;
   std::map<std::string, Key> executions_;

@@ -49,6 +49,7 @@ void read_root(ConfigTable& root, ServingConfig& config) {
   root.choice("commit", config.commit,
               ConfigTable::Choices<CommitRule>{{"each_call", CommitRule::kEachCall},
                                                {"explicit", CommitRule::kExplicit}});
+  read_telemetry(root, config.telemetry);
   root.table("tls", [&](ConfigTable& table) {
     table.text("certificate", config.certificate);
     table.text("key", config.key);

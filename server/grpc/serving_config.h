@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "server/telemetry/telemetry.h"
 
 namespace galley {
 
@@ -36,6 +37,7 @@ struct ServingConfig {
   std::string key;
   std::string client_authority;  ///< the certificates that sign those of clients
   std::vector<ServedPrincipal> principals;
+  TelemetryOptions telemetry = {};
 };
 
 /// Parses such a file. Messages call it `file`.

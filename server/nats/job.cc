@@ -97,6 +97,10 @@ std::string_view word_of(Job::Priority priority) {
   return kPriorities[static_cast<size_t>(priority)];
 }
 
+std::string_view word_of(JobReceipt::Outcome outcome) {
+  return kOutcomes[static_cast<size_t>(outcome)];
+}
+
 Result<Job> parse_job(std::string_view text) {
   JsonLimits limits;
   limits.max_bytes = Job::kMostBytes;
@@ -141,8 +145,7 @@ Result<Job> parse_job(std::string_view text) {
 }
 
 std::string JobReceipt::json() const {
-  nlohmann::ordered_json text = {
-      {"id", id}, {"outcome", kOutcomes[static_cast<size_t>(outcome)]}, {"attempts", attempts}};
+  nlohmann::ordered_json text = {{"id", id}, {"outcome", word_of(outcome)}, {"attempts", attempts}};
   if (!job.empty()) text["job"] = job;
   if (!commit.empty()) text["commit"] = commit;
   if (!tree.empty()) text["tree"] = tree;

@@ -76,6 +76,8 @@ struct JobReceipt {
   [[nodiscard]] std::string json() const;
 };
 
+[[nodiscard]] std::string_view word_of(JobReceipt::Outcome outcome);
+
 /// Reads id, job and outcome of a stored receipt; nullopt: the text is not a receipt.
 [[nodiscard]] std::optional<JobReceipt> parse_receipt(std::string_view text);
 

@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "server/nats/job_book.h"
 #include "server/nats/nats_connection.h"
+#include "server/telemetry/telemetry.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -209,6 +210,7 @@ struct JobQueue::State {
   natsConnection* connection = nullptr;
   jsCtx* context = nullptr;
   std::optional<JobBook> book;
+  Telemetry* telemetry = nullptr;
   std::set<std::string> consumers;                ///< the names of those that exist
   std::array<std::string, kOrder.size()> served;  ///< the subject of the last job
 
@@ -518,6 +520,21 @@ std::optional<JobReceipt> JobQueue::State::attempt(const Job& job, const JobBook
   return last_receipt(dead, job, how.worker, how.stop);
 }
 
+Telemetry::Outcome end_of(const JobReceipt& receipt) {
+  return {std::string(word_of(receipt.outcome)),
+          receipt.outcome == JobReceipt::Outcome::kDead,
+          "job-" + receipt.id,
+          {{"galley.job", receipt.id},
+           {"galley.reason", receipt.reason},
+           {"galley.commit", receipt.commit},
+           {"galley.attempts", std::to_string(receipt.attempts)}}};
+}
+
+/// A delivery that did not end its job.
+Telemetry::Outcome retried(const std::string& job_id, const std::string& reason) {
+  return {"retried", true, "job-" + job_id, {{"galley.job", job_id}, {"galley.reason", reason}}};
+}
+
 Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
                                      const std::function<bool()>& must_end,
                                      const std::function<void(const std::string&)>& log) const {
@@ -537,9 +554,11 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
   const bool is_again = delivery.id() == again_id(dead.id, last.revision);
   if (!last.receipt.empty() && !is_again) return finish(delivery, dead.id, last);
   GALLEY_ASSIGN(const JobBook::Entry claim, book->claim(dead.id, dead.job, last));
+  const Telemetry::Work work(telemetry);
   if (!job) {
     dead.reason = job.error().reason;
     dead.message = job.error().message;
+    work.end(end_of(dead));
     return settle(delivery, dead, claim.revision);
   }
   job->sent_s = sent_s;
@@ -557,13 +576,20 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
     log("job " + job->id + ": " + published.error().message);
     done.reset();  // another delivery finds what this one did
   }
-  if (done) return settle(delivery, *done, claim.revision);
+  if (done) {
+    auto settled = settle(delivery, *done, claim.revision);
+    work.end(settled ? end_of(*done) : retried(job->id, settled.error().reason));
+    return settled;
+  }
+  work.end(retried(job->id, ""));
   book->release(job->id, claim);
   const bool was_stopped = attendance.token().stop_requested();
   const int64_t delay_ms = int64_t{1'000} << std::min(times, kMostDoubled);
   delivery.give_back(was_stopped ? 0 : std::min(kMostDelayMs, delay_ms));
   return {};
 }
+
+void JobQueue::report_to(Telemetry* telemetry) { state_->telemetry = telemetry; }
 
 Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& must_end,
                              const std::function<void(const std::string&)>& log) {

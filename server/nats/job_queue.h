@@ -15,6 +15,8 @@
 
 namespace galley {
 
+class Telemetry;
+
 /// The queue of jobs and their receipts in JetStream (docs/scale.md): a work queue for each
 /// priority and slot of repositories, and a key-value bucket with one receipt for each job.
 ///
@@ -57,6 +59,9 @@ class JobQueue {
   [[nodiscard]] Result<std::vector<std::string>> receipts();
   /// How many jobs wait or are being performed.
   [[nodiscard]] Result<uint64_t> waiting();
+
+  /// Tells of each delivery of a job; null: nothing.
+  void report_to(Telemetry* telemetry);
 
   /// Performs jobs until `must_end` is true, highest priority first; repositories take turns. Then
   /// the running one may take `drain_ms`; if it is stopped, another worker performs it.

@@ -20,6 +20,7 @@
 #include "server/nats/nats_config.h"
 #include "server/nats/nats_connection.h"
 #include "server/nats/nats_door.h"
+#include "server/telemetry/telemetry.h"
 #include "staging/fs/host_file.h"
 #include "tools/profiles.h"
 
@@ -90,7 +91,11 @@ Result<int> serve(const Values& values) {
     GALLEY_ASSIGN(secrets, galley::secrets_from_file(config.secrets_file));
   }
   const galley::SystemClock clock;
+  GALLEY_ASSIGN(
+      const auto telemetry,
+      galley::Telemetry::open(config.telemetry, {"galley-serve-nats", "call"}, clock, log_line));
   galley::NachosRunner runner(*workspace, *profile, config, secrets, clock);
+  runner.report_to(telemetry.get());
   GALLEY_ASSIGN(const auto door,
                 galley::NatsDoor::open(runner, {values.at("--address"), config, log_line}));
   log_line("serving " + galley::printable_line(workspace->root_path()) + " at " +
@@ -105,7 +110,12 @@ Result<int> serve(const Values& values) {
 Result<int> work(const Values& values) {
   GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
   GALLEY_ASSIGN(const auto worker, galley::JobWorker::open(config));
+  const galley::SystemClock clock;
+  GALLEY_ASSIGN(
+      const auto telemetry,
+      galley::Telemetry::open(config.telemetry, {"galley-worker", "job", true}, clock, log_line));
   GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
+  queue->report_to(telemetry.get());
   log_line("working at " + galley::shown_address(values.at("--address")));
   GALLEY_TRY(queue->serve(
       *worker, [] { return must_end.load(); },

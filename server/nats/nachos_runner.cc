@@ -13,6 +13,7 @@
 #include "engine/pipeline/trust.h"
 #include "engine/pipeline/workspace_state.h"
 #include "server/session/call_results.h"
+#include "server/telemetry/telemetry.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
 #include "tools/shapes.h"
@@ -200,8 +201,12 @@ ordered_json NachosRunner::payload_of(const NachosCall& call, const ToolResult& 
   return shape_->result(*shape_, call.tool, call.call_id, result);
 }
 
+ordered_json NachosRunner::payload_of(const NachosCall& call, const Error& error) const {
+  return payload_of(call, failure(error));
+}
+
 std::string NachosRunner::refusal(const NachosCall& call, const Error& error) const {
-  return envelope(call, payload_of(call, failure(error)));
+  return envelope(call, payload_of(call, error));
 }
 
 bool NachosRunner::has_ids(const NachosCall& call) {
@@ -209,16 +214,31 @@ bool NachosRunner::has_ids(const NachosCall& call) {
 }
 
 std::string NachosRunner::answer(const NachosCall& call, const std::stop_token& stop) {
+  const Telemetry::Work work(telemetry_);
+  ordered_json payload = answered(call, stop);
+  const bool is_failure = !payload.at("success").get<bool>();
+  work.end({is_failure ? text_member(payload.at("error"), "code") : "ok",
+            is_failure,
+            call.session.empty() ? "" : session_of_door(kDoor, call.session),
+            {{"galley.tool", call.tool},
+             {"galley.session", call.session},
+             {"galley.call", call.call_id},
+             {"galley.agent", config_.agent}}});
+  return envelope(call, std::move(payload));
+}
+
+/// The payload of the answer.
+ordered_json NachosRunner::answered(const NachosCall& call, const std::stop_token& stop) {
   if (!has_ids(call)) {
-    return refusal(call, invalid("nats.call_id",
-                                 "sessionId and callId are texts of 1 to 128 printable ASCII "
-                                 "characters"));
+    return payload_of(call, invalid("nats.call_id",
+                                    "sessionId and callId are texts of 1 to 128 printable ASCII "
+                                    "characters"));
   }
   const std::string hash = hash_of(call);
   auto earlier = answers_.find(call.session, call.call_id);
   if (!earlier && shared_ != nullptr) {
     auto begun = shared_->begin(call.session, call.call_id, hash);
-    if (!begun) return refusal(call, begun.error());
+    if (!begun) return payload_of(call, begun.error());
     earlier = *std::move(begun);
   }
   if (earlier) return repeated(call, hash, *earlier);
@@ -226,12 +246,12 @@ std::string NachosRunner::answer(const NachosCall& call, const std::stop_token& 
   ordered_json payload = payload_of(call, result);
   if (has_done_nothing(call, result)) {
     if (shared_ != nullptr) shared_->forget(call.session, call.call_id);
-    return envelope(call, std::move(payload));
+    return payload;
   }
   const SharedAnswers::Answer made{hash, json_text(payload)};
   if (shared_ != nullptr) shared_->keep(call.session, call.call_id, made);
   answers_.keep(call.session, call.call_id, made);
-  return envelope(call, std::move(payload));
+  return payload;
 }
 
 /// Whether a call failed before it did anything: then a second delivery of it may run.
@@ -247,24 +267,25 @@ bool NachosRunner::has_done_nothing(const NachosCall& call, const ToolResult& re
          reason == "tool.queue_timeout";
 }
 
-/// The answer to a call whose ids were used before.
-std::string NachosRunner::repeated(const NachosCall& call, const std::string& hash,
-                                   const SharedAnswers::Answer& earlier) const {
+/// The payload for a call whose ids were used before.
+ordered_json NachosRunner::repeated(const NachosCall& call, const std::string& hash,
+                                    const SharedAnswers::Answer& earlier) const {
   if (earlier.call != hash) {
-    return refusal(call, invalid("nats.call_id",
-                                 "callId '" + call.call_id +
-                                     "' was already used in this session for a call with other "
-                                     "parameters: give each call its own"));
+    return payload_of(call, invalid("nats.call_id",
+                                    "callId '" + call.call_id +
+                                        "' was already used in this session for a call with other "
+                                        "parameters: give each call its own"));
   }
   if (earlier.result.empty()) {
-    return refusal(call, {ErrorKind::kIo, "nats.outcome_unknown",
-                          "this call began in a process that has not told its result: read the "
-                          "files, then make another call",
-                          "", 0});
+    return payload_of(call,
+                      Error{ErrorKind::kIo, "nats.outcome_unknown",
+                            "this call began in a process that has not told its result: read the "
+                            "files, then make another call",
+                            "", 0});
   }
   ordered_json payload = ordered_json::parse(earlier.result);
   payload["metadata"]["cached"] = true;
-  return envelope(call, std::move(payload));
+  return payload;
 }
 
 // --- calls ----------------------------------------------------------------------------------

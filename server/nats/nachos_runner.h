@@ -20,6 +20,7 @@ namespace galley {
 
 struct ToolProfile;
 struct ToolShape;
+class Telemetry;
 
 /// One request of the document's flow, without its ids.
 struct NachosCall {
@@ -51,6 +52,8 @@ class NachosRunner {
 
   /// Also uses results that other processes share; null: only its own. Not while calls run.
   void share_answers(SharedAnswers* shared) { shared_ = shared; }
+  /// Tells of each call; null: nothing. Not while calls run.
+  void report_to(Telemetry* telemetry) { telemetry_ = telemetry; }
   /// Whether a session has a transaction.
   [[nodiscard]] Result<bool> has_transaction(const std::string& session) {
     GALLEY_ASSIGN(const std::string id, stage_of(session));
@@ -83,12 +86,15 @@ class NachosRunner {
 
  private:
   [[nodiscard]] Result<std::vector<ToolInfo>> served() const;
-  [[nodiscard]] std::string repeated(const NachosCall& call, const std::string& hash,
-                                     const SharedAnswers::Answer& earlier) const;
+  [[nodiscard]] nlohmann::ordered_json answered(const NachosCall& call,
+                                                const std::stop_token& stop);
+  [[nodiscard]] nlohmann::ordered_json repeated(const NachosCall& call, const std::string& hash,
+                                                const SharedAnswers::Answer& earlier) const;
   [[nodiscard]] bool has_done_nothing(const NachosCall& call, const ToolResult& result) const;
   [[nodiscard]] std::string envelope(const NachosCall& call, nlohmann::ordered_json payload) const;
   [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call,
                                                   const ToolResult& result) const;
+  [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call, const Error& error) const;
   [[nodiscard]] ToolResult make(const NachosCall& call, const std::stop_token& stop);
   [[nodiscard]] ToolResult make_transaction_call(const NachosCall& call);
   [[nodiscard]] Result<std::string> stage_of(const std::string& session);
@@ -108,6 +114,7 @@ class NachosRunner {
   SessionStages stages_;
   AnswerBook answers_;
   SharedAnswers* shared_ = nullptr;
+  Telemetry* telemetry_ = nullptr;
 };
 
 }  // namespace galley

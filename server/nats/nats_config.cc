@@ -64,6 +64,7 @@ void read_root(ConfigTable& root, NatsConfig& config) {
   root.texts("repositories", config.repositories);
   file_name(root, "validators", config.validators);
   bounded(root, "drain_ms", config.drain_ms, kMostDrainMs);
+  read_telemetry(root, config.telemetry);
   root.table("connection", [&](ConfigTable& table) { read_connection(table, config); });
 }
 
@@ -81,9 +82,11 @@ Result<NatsConfig> read_nats_config(const std::string& path) {
 }
 
 Result<void> check_outside(const NatsConfig& config, std::string_view workspace) {
-  for (const std::string& file :
-       {config.path, config.galley_toml, config.secrets_file, config.credentials, config.nkey_seed,
-        config.ca, config.certificate, config.key}) {
+  std::vector<std::string> files = config.telemetry.places();
+  files.insert(files.end(),
+               {config.path, config.galley_toml, config.secrets_file, config.credentials,
+                config.nkey_seed, config.ca, config.certificate, config.key});
+  for (const std::string& file : files) {
     if (file.empty()) continue;
     const auto real = absolute_path(file);  // a file that is missing is refused when it is read
     if (!is_at_or_below(normalized_path(file), workspace) &&

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "server/telemetry/telemetry.h"
 
 namespace galley {
 
@@ -33,6 +34,8 @@ struct NatsConfig {
   std::string cache;                      ///< of a worker: its folder, for repositories
   std::vector<std::string> repositories;  ///< of a worker: the addresses that jobs may name
   std::string validators;                 ///< of a worker: file of validators that jobs may name
+
+  TelemetryOptions telemetry;
 
   std::string credentials;  ///< file of a user: its JWT and seed
   std::string nkey;         ///< public key of a user

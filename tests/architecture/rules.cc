@@ -252,8 +252,10 @@ const std::vector<Room>& rooms() {
         "server/mcp"}},
       {"server/acp", {"base", "tools", "tools/mcp"}},
       {"server/agents", {"base", "tools", "engine/policy"}},
+      {"server/telemetry", {"base", "staging/fs", "tools", "engine/policy", "server/http"}},
       {"server/grpc",
-       {"base", "staging/fs", "tools", "engine/policy", "engine/pipeline", "server/session"}},
+       {"base", "staging/fs", "tools", "engine/policy", "engine/pipeline", "server/session",
+        "server/telemetry"}},
       {"cli",
        {"base",
         "staging/fs",
@@ -282,7 +284,8 @@ const std::vector<Room>& rooms() {
         "server/agents"}},
       {"server/nats",
        {"base", "staging/fs", "staging/git", "tools", "engine/policy", "engine/commit",
-        "engine/audit", "engine/calls", "engine/stages", "engine/pipeline", "server/session"}},
+        "engine/audit", "engine/calls", "engine/stages", "engine/pipeline", "server/session",
+        "server/telemetry"}},
   };
   return table;
 }

@@ -41,6 +41,8 @@ class Server:
                                         env={**os.environ, **env}, stdin=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE)
         line = self.process.stderr.readline().decode()
+        if "metrics at " in line:
+            line = self.process.stderr.readline().decode()
         if not line.startswith("serving "):
             self.process.wait(timeout=DEADLINE_S)
             rest = self.process.stderr.read().decode()

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -617,6 +618,26 @@ REGISTER = '''
         risk_level="medium"
     )
 '''
+
+
+class Telemetry(GrpcCase):
+    def test_calls_are_counted_and_traced(self):
+        spans, metrics = self.scratch / "spans.jsonl", self.scratch / "metrics.sock"
+        config = f"metrics = 'unix:{metrics}'\nspans = '{spans}'\n[[principal]]\nuid = {os.geteuid()}\nagents = ['*']\n"
+        client = self.client(*self.config(config))
+        done = client.execute("fs.list", {"path": "."})
+        self.assertFalse(client.execute("fs.read", {"path": "missing.txt"}).success)
+        with socket.socket(socket.AF_UNIX) as scraper:
+            scraper.connect(str(metrics))
+            scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            text = scraper.makefile().read()
+        for line in ('galley_calls_total{outcome="ok"} 1', 'galley_calls_total{outcome="ERUNTIME"} 1', "galley_calls_in_work 0"):
+            self.assertIn(f"\n{line}\n", text)
+        told = [json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"][0] for line in spans.read_text().splitlines()]
+        self.assertEqual(told[0]["traceId"], told[1]["traceId"], "both are of one task")
+        attributes = {one["key"]: one["value"]["stringValue"] for one in told[0]["attributes"]}
+        self.assertEqual(attributes, {"galley.outcome": "ok", "galley.tool": "fs.list", "galley.task": "task-1", "galley.agent": "bot",
+                                      "galley.execution": done.execution_id})
 
 
 class Python(GrpcCase):

@@ -779,7 +779,8 @@ class Connections(NatsCase):
         link.symlink_to(self.work)
         file_link.symlink_to(inside)
         for config in (f'secrets_file = "{link}/inside"\n', f'secrets_file = "{file_link}"\n', f'[connection]\nca = "{inside}"\n',
-                       f'[connection]\ncertificate = "{inside}"\nkey = "{link}/inside"\n'):
+                       f'[connection]\ncertificate = "{inside}"\nkey = "{link}/inside"\n', f'spans = "{link}/new"\n',
+                       f'metrics = "unix:{link}/new"\n'):
             with self.subTest(config):
                 failed = self.start_failing("nats://127.0.0.1:1", config)
                 self.assertEqual(failed.returncode, 1, failed.stderr)
