@@ -75,6 +75,8 @@ TransactionOptions options_of(const std::string& agent, const std::string& task,
   return options;
 }
 
+bool is_grant(std::string_view tool) { return tool == "sec.grant" || tool == "sec.revoke"; }
+
 Error no_transaction(const std::string& task) {
   return {ErrorKind::kNotFound, "stage.not_found",
           "the task '" + printable_line(task) + "' has no open transaction: begin one", "", 0};
@@ -296,6 +298,9 @@ Result<ToolResult> Serving::run(const ExecuteRequest& request, const CallOptions
                                 const ServedCaller& caller) {
   GALLEY_ASSIGN(const ToolProfile* profile, profile_of(request.agent_id()));
   GALLEY_TRY(profile->check_shows(request.tool_name()));
+  if (is_grant(request.tool_name()) && caller.who.has(kGrantRight)) {
+    return run_as_person(request, options);
+  }
   const bool begins = config_.commit == ServingConfig::CommitRule::kExplicit;
   const Key key = {request.agent_id(), request.task_id()};
   GALLEY_ASSIGN(std::shared_ptr<Task> task, known_task(key, caller.who));
@@ -312,12 +317,25 @@ Result<ToolResult> Serving::run(const ExecuteRequest& request, const CallOptions
       return called.result();
     }
   }
-  return run_and_commit(request, options);
+  return run_and_commit(request, request.agent_id(), options);
 }
 
-Result<ToolResult> Serving::run_and_commit(const ExecuteRequest& request,
+/// Such a call is in no transaction, because no rollback takes a grant back. The question about it
+/// and its record name the agent.
+Result<ToolResult> Serving::run_as_person(const ExecuteRequest& request, CallOptions options) {
+  options.reason = "asked by the agent '" + request.agent_id() + "': " + request.reason();
+  if (options.confirm) {
+    options.confirm = [&request, ask = options.confirm](CallOptions::Question question) {
+      question.agent = request.agent_id();
+      return ask(question);
+    };
+  }
+  return run_and_commit(request, "", options);
+}
+
+Result<ToolResult> Serving::run_and_commit(const ExecuteRequest& request, const std::string& agent,
                                            const CallOptions& options) {
-  TransactionOptions who = options_of(request.agent_id(), request.task_id(), request.reason());
+  TransactionOptions who = options_of(agent, request.task_id(), request.reason());
   who.stop = options.stop;
   GALLEY_ASSIGN(Transaction transaction, workspace_->begin(who));
   ToolResult result = transaction.call(request.tool_name(), request.input_json(), options).result();

@@ -109,8 +109,9 @@ class Serving {
                         const std::function<Result<State>(Task&, Transaction&)>& use);
   Result<ToolResult> run(const aios::tools::ExecuteRequest& request, const CallOptions& options,
                          const ServedCaller& caller);
+  Result<ToolResult> run_as_person(const aios::tools::ExecuteRequest& request, CallOptions options);
   Result<ToolResult> run_and_commit(const aios::tools::ExecuteRequest& request,
-                                    const CallOptions& options);
+                                    const std::string& agent, const CallOptions& options);
   Result<std::optional<std::vector<std::string>>> roll_back_staged(const std::string& execution,
                                                                    const std::string& agent,
                                                                    const std::string& reason);

@@ -9,21 +9,17 @@
 namespace galley {
 namespace {
 
-enum class Right : uint8_t { kApprove, kRegister };
-
 void read_principal(ConfigTable& table, ServingConfig& config) {
   ServedPrincipal one;
   std::optional<uint64_t> user;
   table.count("uid", user);
   table.text("subject", one.subject);
   table.texts("agents", one.agents);
-  std::vector<Right> rights;
-  table.choices("rights", rights,
-                ConfigTable::Choices<Right>{{kApproveRight, Right::kApprove},
-                                            {kRegisterRight, Right::kRegister}});
-  for (const Right right : rights) {
-    one.rights.emplace_back(right == Right::kApprove ? kApproveRight : kRegisterRight);
+  ConfigTable::Choices<std::string> rights;
+  for (const auto right : {kApproveRight, kRegisterRight, kGrantRight}) {
+    rights.emplace_back(right, std::string(right));
   }
+  table.choices("rights", one.rights, rights);
   if (user.has_value() != one.subject.empty()) {
     return table.refuse(user ? "uid" : "subject", "a principal has either a uid or a subject");
   }

@@ -16,7 +16,7 @@ struct ServedPrincipal {
   std::optional<uint32_t> user;          ///< the user of a process at a socket file
   std::string subject = {};              ///< of a client certificate, as RFC 2253 writes it
   std::vector<std::string> agents;       ///< the agent ids that it may speak for; `*` and `?` match
-  std::vector<std::string> rights = {};  ///< kApproveRight, kRegisterRight
+  std::vector<std::string> rights = {};  ///< kApproveRight and so on
 
   [[nodiscard]] bool speaks_for(std::string_view agent) const;
   [[nodiscard]] bool has(std::string_view right) const;
@@ -24,6 +24,8 @@ struct ServedPrincipal {
 
 inline constexpr std::string_view kApproveRight = "approve";
 inline constexpr std::string_view kRegisterRight = "tool:register";
+/// To call `sec.grant` and `sec.revoke` as the person who gave the right.
+inline constexpr std::string_view kGrantRight = "sec:grant";
 inline constexpr size_t kMostPrincipals = 64;  ///< each user has a gRPC server of its own
 
 /// The configuration of the person who serves a workspace (docs/grpc.md). It is never a file of the

@@ -248,7 +248,7 @@ class CertificateCase(GrpcCase):
         self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}-ca.pem", "-CAkey", f"{authority}-ca.key",
                      "-CAcreateserial", "-out", f"{name}.pem", "-days", "2", "-extfile", "names")
 
-    def serve_tls(self, more=""):
+    def serve_tls(self, more="", rights="[]"):
         (self.scratch / "server.key").chmod(0o600)
         return self.serve(*self.config(f"""{more}
 [tls]
@@ -258,6 +258,7 @@ client_authority = "{self.scratch}/ours-ca.pem"
 [[principal]]
 subject = "CN=agent,O=example"
 agents = ["bot"]
+rights = {rights}
 [[principal]]
 subject = "CN=boss,O=example"
 agents = ["chief"]
@@ -324,6 +325,34 @@ class Certificates(CertificateCase):
         # A question ends with its call.
         self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, agent.execute, "fs.write", wanted, timeout=1)
         self.assertEqual(server.end(), 0, "an open stream of questions does not hold up the end")
+
+
+    def test_a_principal_with_the_right_grants_what_another_one_approves(self):
+        wanted = {"agent": "bot", "capability": "audit:read"}
+        agent = self.connect(self.serve_tls(), "agent")
+        for tool in ("sec.grant", "sec.revoke", "sec.audit"):
+            self.assertRegex(agent.execute(tool, {} if tool == "sec.audit" else wanted).error, "^EPERMISSION", tool)
+        server = self.serve_tls(rights='["sec:grant"]')
+        agent, boss = self.connect(server, "agent"), self.connect(server, "boss")
+        self.assertRegex(agent.execute("sec.grant", wanted).error, "^EPERMISSION: the call call-.* needs a person's approval")
+        questions = boss.approvals.Questions(v1.QuestionsRequest())
+        questions.initial_metadata()
+        for tool, is_granted in (("sec.grant", True), ("sec.revoke", False)):
+            for says_yes in (False, True):
+                call = agent.start(tool, wanted)
+                question = next(questions)
+                self.assertEqual((question.agent_id, question.tool_name, json.loads(question.input_json)), ("bot", tool, wanted))
+                boss.approvals.Answer(v1.AnswerRequest(id=question.id, approve=says_yes))
+                self.assertEqual(call.result().success, says_yes, call.result().error)
+            self.assertEqual(json.loads(call.result().output_json), {**wanted, "granted": is_granted})
+            audit = agent.execute("sec.audit")
+            self.assertEqual(audit.success, is_granted, audit.error)
+        call = agent.start("sec.grant", {"agent": "bot", "capability": "sec:grant"})
+        boss.approvals.Answer(v1.AnswerRequest(id=next(questions).id, approve=True))
+        self.assertRegex(call.result().error, "^EPERMISSION")
+        records = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
+        granted = [one["reason"] for one in records if (one["kind"], one["tool"]) == ("call", "sec.grant") and "output" in one]
+        self.assertEqual(granted, ["asked by the agent 'bot': a test"])
 
 
 class Ends(GrpcCase):
