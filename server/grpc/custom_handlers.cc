@@ -131,6 +131,37 @@ class CustomHandlers::Connection {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
+/// The program of a tool, and the connection to it.
+class CustomHandlers::Program {
+ public:
+  /// `persists`: connect again, if the program has left, when it is called.
+  Program(const CustomHandlers& handlers, const ServedPrincipal& who, std::string address,
+          bool persists)
+      : handlers_(&handlers), who_(&who), address_(std::move(address)), persists_(persists) {}
+
+  [[nodiscard]] bool is_offered() {
+    if (persists_) return true;
+    const std::lock_guard lock(mutex_);
+    return connection_ != nullptr && connection_->is_alive();
+  }
+  Result<std::shared_ptr<Connection>> connected() {
+    const std::lock_guard lock(mutex_);
+    const bool is_first = connection_ == nullptr;
+    if (is_first || (persists_ && !connection_->is_alive())) {
+      GALLEY_ASSIGN(connection_, handlers_->connect(*who_, address_));
+    }
+    return connection_;
+  }
+
+ private:
+  const CustomHandlers* handlers_;
+  const ServedPrincipal* who_;
+  std::string address_;
+  bool persists_;
+  std::mutex mutex_;
+  std::shared_ptr<Connection> connection_;  ///< guarded by mutex_
+};
+
 CustomHandlers::CustomHandlers(Workspace& workspace,
                                std::shared_ptr<grpc::ChannelCredentials> credentials)
     : workspace_(&workspace), credentials_(std::move(credentials)) {}
@@ -176,7 +207,7 @@ Result<void> CustomHandlers::add(const ServedPrincipal& who, const RegisterReque
   GALLEY_ASSIGN(tool.info, info_of(request.tool()));
   const std::lock_guard lock(mutex_);
   std::erase_if(handlers_, [&](const auto& entry) {
-    if (entry.second.connection->is_alive()) return false;
+    if (entry.second.program->is_offered()) return false;
     (void)workspace_->remove_tool(entry.first);
     return true;
   });
@@ -189,17 +220,22 @@ Result<void> CustomHandlers::add(const ServedPrincipal& who, const RegisterReque
     return fail(ErrorKind::kQuota, "limit.handlers",
                 "at most " + std::to_string(kMostTools) + " tools can be registered");
   }
-  GALLEY_ASSIGN(const auto connection, connect(who, request.handler_address()));
+  const auto program =
+      std::make_shared<Program>(*this, who, request.handler_address(), request.persist());
+  GALLEY_TRY(program->connected());
   const std::chrono::milliseconds limit = tool.info.timeout.value_or(kMostHandlerTime);
-  tool.run = [connection, name, limit](ToolRun& run) { return connection->call(name, limit, run); };
-  tool.is_available = [connection](const std::string&, const std::string&) {
-    return connection->is_alive();
+  tool.run = [program, name, limit](ToolRun& run) -> Result<std::string> {
+    GALLEY_ASSIGN(const auto connection, program->connected());
+    return connection->call(name, limit, run);
+  };
+  tool.is_available = [program](const std::string&, const std::string&) {
+    return program->is_offered();
   };
   tool.sanitize = sanitized_text;
   if (old != handlers_.end()) GALLEY_TRY(workspace_->remove_tool(name));
   const Result<void> added = workspace_->add_tool(tool);
   if (added) {
-    handlers_[name] = {&who, connection, std::move(tool)};
+    handlers_[name] = {&who, program, std::move(tool)};
   } else if (old != handlers_.end()) {
     GALLEY_TRY(workspace_->add_tool(old->second.tool));
   }

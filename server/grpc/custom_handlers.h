@@ -16,7 +16,8 @@ namespace galley {
 /// Tools whose calls programs of principals answer (ToolHandler in aios_tools.proto).
 ///
 /// A tool can be called as long as the server reaches its program. A tool whose program has left is
-/// no longer offered, and is removed when another one is added.
+/// no longer offered, and is removed when another one is added. One that persists stays, and each
+/// call connects again if that is needed.
 ///
 /// Ownership: borrows the workspace, which has the tools. Threads: safe to share.
 class CustomHandlers {
@@ -36,9 +37,10 @@ class CustomHandlers {
 
  private:
   class Connection;
+  class Program;
   struct Handler {
     const ServedPrincipal* owner = nullptr;
-    std::shared_ptr<Connection> connection;
+    std::shared_ptr<Program> program;
     ToolDefinition tool;  ///< added again if what should replace it is refused
   };
   Result<std::shared_ptr<Connection>> connect(const ServedPrincipal& who,

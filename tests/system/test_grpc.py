@@ -2,6 +2,7 @@
 """`galley serve --grpc` with a client that is not ours, python3-grpcio."""
 
 import asyncio
+import concurrent.futures
 import json
 import os
 import shutil
@@ -739,6 +740,39 @@ class Python(GrpcCase):
         asyncio.run(use())
         wait_until(lambda: not client.tools.ListTools(aios.ListToolsRequest(namespace="custom")).tools)
         self.assertFalse(client.execute("custom.my_tool", {"a": 1}).success)
+
+    def test_a_tool_that_persists_outlives_its_program(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        point = f"unix:{self.scratch}/handler.sock"
+
+        def start(answer):
+            program = grpc.server(concurrent.futures.ThreadPoolExecutor())
+            execute = lambda request, context: aios.ExecuteResponse(success=True, output_json=json.dumps({"said": answer}).encode())
+            method = grpc.unary_unary_rpc_method_handler(execute, aios.ExecuteRequest.FromString, aios.ExecuteResponse.SerializeToString)
+            program.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("aios.tools.ToolHandler", {"Execute": method})])
+            program.add_insecure_port(point)
+            program.start()
+            return program
+
+        def register(name, persist):
+            tool = {"name": name, "description": "x", "input_schema": b'{"type": "object"}'}
+            said = client.tools.Register(aios.RegisterRequest(tool=tool, handler_address=point, agent_id="bot", persist=persist))
+            self.assertTrue(said.accepted, said.error)
+
+        listed = lambda: [tool.name for tool in client.tools.ListTools(aios.ListToolsRequest(namespace="custom")).tools]
+        first = start("first")
+        register("custom.short", False)
+        register("custom.long", True)
+        self.assertEqual(json.loads(client.execute("custom.long").output_json), {"said": "first"})
+        first.stop(None).wait()
+        wait_until(lambda: listed() == ["custom.long"])
+        self.assertRegex(client.execute("custom.long").error, "^E[A-Z]+: ")
+        second = start("second")
+        self.addCleanup(lambda: second.stop(None).wait())
+        register("custom.other", False)
+        self.assertEqual(json.loads(client.execute("custom.long").output_json), {"said": "second"})
+        self.assertFalse(client.execute("custom.short").success)
 
     def test_only_a_socket_of_the_caller_is_called(self):
         client = Client(self.address)
