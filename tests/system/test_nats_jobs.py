@@ -166,6 +166,16 @@ class JobCase(support.SystemCase):
                         folder=repository)
         return told.split("\n")[1:-1]
 
+    def killed_at(self, cases):
+        """Returns the receipt of a job whose first worker killed itself in this case of its git."""
+        job = self.job(self.make_repository())
+        first = self.start_worker(path=self.git_program(cases))
+        self.submit(job, wait=0)
+        self.assertEqual(first.wait(60), -signal.SIGKILL)
+        self.forget_jobs(["GALLEY_JOBS"])  # another delivery need not wait for the end of the first one
+        self.start_worker(cache=first.cache)
+        return self.submit(job)
+
 
 class Jobs(JobCase):
     def test_a_job_is_one_commit_that_is_pushed(self):
@@ -672,16 +682,6 @@ class Crashes(JobCase):
         self.assertEqual(self.end(worker), 0)
         self.start_worker()
         self.assertEqual(self.submit(job)["outcome"], "committed")
-
-    def killed_at(self, cases):
-        """Returns the receipt of a job whose first worker killed itself in this case of its git."""
-        job = self.job(self.make_repository())
-        first = self.start_worker(path=self.git_program(cases))
-        self.submit(job, wait=0)
-        self.assertEqual(first.wait(60), -signal.SIGKILL)
-        self.forget_jobs(["GALLEY_JOBS"])  # another delivery need not wait for the end of the first one
-        self.start_worker(cache=first.cache)
-        return self.submit(job)
 
     def test_a_worker_that_is_killed_before_the_push(self):
         receipt = self.killed_at('*" push "*) kill -9 $PPID; exit 1;;')

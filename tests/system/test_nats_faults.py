@@ -1,0 +1,111 @@
+"""Faults around workers and `galley-serve-nats`: rewritten branches, full disks, clients that do not read."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import unittest
+
+import support
+import test_nats
+import test_nats_jobs
+from nats_client import LinesOf, NatsClient
+
+
+class Jobs(test_nats_jobs.JobCase):
+    def test_a_worker_that_is_killed_before_it_stages(self):
+        receipt = self.killed_at('*" fetch "*) kill -9 $PPID; exit 1;;')
+        self.assertEqual((receipt["outcome"], self.history(self.repositories / "one.git")), ("committed", ["job-j1"]), receipt)
+        self.git("fsck", "--strict", folder=self.repositories / "one.git")
+
+    def test_a_job_lands_on_the_branch_as_it_was_rewritten(self):
+        repository = self.make_repository()
+        worker = self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        first = self.git("rev-parse", "main~1", folder=repository).strip()
+        self.git("update-ref", "refs/heads/main", first, folder=repository)
+        self.commit_at(repository, "2026-01-01T00:00:00Z", [first], message="rewritten")
+        receipt = self.submit(self.job(repository, "j2", test_nats_jobs.PATCH.format("b.txt", "two", "TWO")))
+        self.assertEqual(receipt["outcome"], "committed", (receipt, worker.log.lines))
+        self.assertEqual(self.git("show", "main:a.txt", folder=repository), "one\n", "what was rewritten away stays away")
+        self.assertEqual(self.history(repository), ["", "job-j2"])
+
+    def test_a_branch_that_is_rewritten_before_the_push(self):
+        repository = self.make_repository()
+        forced = f"$($git -C {repository} -c user.name=p -c user.email=p@q commit-tree -m rewritten main^{{tree}})"
+        once = self.scratch / "once"
+        self.start_worker(path=self.git_program(
+            f'*" push "*) test -e {once} || $git -C {repository} update-ref refs/heads/main {forced}; touch {once};;'))
+        receipt = self.submit(self.job(repository))
+        self.assertEqual(receipt["outcome"], "committed", receipt)
+        self.assertEqual(self.git("log", "--reverse", "--format=%s", "main", folder=repository), "rewritten\njob j1\n")
+        self.git("fsck", "--strict", folder=repository)
+
+    def start_on_small_disk(self, size):
+        """Starts a worker whose cache is a tmpfs of this size, which only the worker sees."""
+        cache, file = self.scratch / "small", self.scratch / "small.toml"
+        cache.mkdir()
+        file.write_text(f'cache = "{cache}/cache"\nrepositories = ["{self.repositories}/"]\n')
+        enter = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--user", "--map-root-user"])
+        script = 'mount -t tmpfs -o "size=$1" tmpfs "$2" && shift 2 && exec "$@"'
+        person = {f"GIT_{who}_{what}": "w" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        worker = subprocess.Popen([*enter, "sh", "-c", script, "sh", size, cache, support.GALLEY, "worker", "--nats", self.server.address,
+                                   "--server-config", file], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  env={**os.environ, **self.environment, "HOME": str(self.scratch), "GIT_CONFIG_NOSYSTEM": "1", **person})
+        worker.log = LinesOf(worker)
+        worker.cache = cache
+        self.addCleanup(self.end, worker, signal.SIGKILL)
+        worker.log.wait_for("working at ")
+        return worker
+
+    @unittest.skipUnless(shutil.which("nsenter") and os.geteuid() == 0, "only root can change the disk of a worker")
+    def test_a_job_waits_until_the_disk_of_the_cache_has_room(self):
+        repository = self.make_repository()
+        worker = self.start_on_small_disk("16m")
+
+        def on_disk(script):
+            subprocess.run(["nsenter", "-t", str(worker.pid), "-m", "sh", "-c", script], check=False, cwd="/", capture_output=True)
+
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        fill = f"cat /dev/zero > {worker.cache}/filler"
+        on_disk(fill)
+        self.submit(self.job(repository, "j2", test_nats_jobs.PATCH.format("b.txt", "two", "TWO")), wait=0)
+        found, _ = worker.log.wait_for("job j2: (.*)")
+        self.assertRegex(found[1], "[Nn]o space left|[Dd]isk")
+        self.assertEqual(self.tool("jobs").count("\n"), 1, "the job has not ended")
+        on_disk(f"rm {worker.cache}/filler")
+        receipt = self.submit(self.job(repository, "j2", test_nats_jobs.PATCH.format("b.txt", "two", "TWO")))
+        self.assertEqual(receipt["outcome"], "committed", (receipt, worker.log.lines))
+        self.assertEqual(self.history(repository), ["job-j1", "job-j2"])
+        self.git("fsck", "--strict", folder=repository)
+
+    def test_a_job_that_is_too_large_is_refused(self):
+        job = self.job(self.make_repository(), edits="x" * (1 << 20))
+        said = self.galley("submit", "--nats", self.server.address, stdin=json.dumps(job).encode(), expect=3)
+        self.assertIn(b"larger than 1048576 bytes", said.stderr)
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        with self.assertRaises(ConnectionError):  # by the server: "Maximum Payload Violation"
+            client.publish("galley.jobs.normal.0", b"x" * (2 << 20))
+            client.flush()
+
+
+class Door(test_nats.NatsCase):
+    def test_a_client_that_does_not_read_holds_up_no_other(self):
+        (self.work / "workspace" / "big.txt").write_text("x" * 500_000)
+        server, door, other = self.serve()
+        slow = self.client(server)
+        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for number in range(200):
+            request = self.call_of(f"slow-{number}", action="read", path="workspace/big.txt")
+            slow.publish(f"{test_nats.FILES}.request", json.dumps(request).encode(), f"{slow.inbox}.{number}")
+        answer = other.request(f"{test_nats.FILES}.request", self.call_of(action="read", path="workspace/a.txt"))
+        self.assertEqual(answer["payload"]["result"], "one\n")
+        self.assertIsNone(door.poll())
+        self.assertEqual(self.end(door), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
