@@ -110,6 +110,13 @@ CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
   return facts;
 }
 
+/// The commit of a branch. It is read, because GitObjects::look() would start another process.
+Result<std::string> tip_of(const GitObjects& objects, const std::string& branch) {
+  GALLEY_ASSIGN(const GitObjectHead head, objects.read(
+                                              branch, [](std::string_view) {}, kMostCommitBytes));
+  return head.id;
+}
+
 /// The receipt of a commit that the repository of `git` has.
 Result<JobReceipt> committed(const Job& job, const GitObjects& objects, const std::string& commit) {
   GALLEY_ASSIGN(const std::string text, objects.content(commit, "commit", kMostCommitBytes));
@@ -183,6 +190,7 @@ struct JobWorker::Place {
   std::string directory;
   std::string branch;  ///< `refs/heads/…`
   GitProgram git;
+  std::shared_ptr<const GitObjects> objects;  ///< one process of git reads all commits of a job
 };
 
 JobWorker::JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock)
@@ -243,7 +251,7 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
                    .run({"init", "--quiet", "--bare", directory}));
   }
   GitProgram git = GitProgram::in_other_repository(directory).with_protocols(kProtocols);
-  Place place{directory, branch_of(job), git};
+  Place place{directory, branch_of(job), git, std::make_shared<const GitObjects>(git)};
   GALLEY_ASSIGN(const PipedOutput checked, git.try_run({"check-ref-format", place.branch}));
   if (checked.status != 0 || !place.branch.starts_with("refs/heads/")) {
     return fail(ErrorKind::kUsage, "git.not_a_branch",
@@ -284,7 +292,6 @@ Result<std::string> JobWorker::earlier_commit(const Place& place, const Job& job
                                               const std::stop_token& stop) const {
   const int64_t oldest_s = job.sent_s - kSearched.count();
   const std::string line = "Galley-Session: " + job.session();
-  const GitObjects objects(place.git);
   std::unordered_map<std::string, uint32_t> left;  // the old commits that may follow each commit
   std::priority_queue<std::pair<uint32_t, std::string>> waiting;
   waiting.emplace(kMostOldInARow, place.branch);
@@ -299,7 +306,7 @@ Result<std::string> JobWorker::earlier_commit(const Place& place, const Job& job
     waiting.pop();
     std::string text;
     GALLEY_ASSIGN(const GitObjectHead head,
-                  objects.read(
+                  place.objects->read(
                       name, [&](std::string_view some) { text += some; }, kMostCommitBytes));
     if (head.id == job.base) continue;
     const CommitFacts facts = facts_of(text, line);
@@ -332,7 +339,7 @@ Result<std::optional<JobReceipt>> JobWorker::try_once(
   auto earlier = earlier_commit(*place, job, stop);
   if (!earlier && is_transient(earlier.error())) return fail(earlier.error());
   if (!earlier) return refused(job, earlier.error());
-  if (!earlier->empty()) return committed(job, GitObjects(place->git), *earlier);
+  if (!earlier->empty()) return committed(job, *place->objects, *earlier);
   return stage_and_push(*place, job, stop, on_progress);
 }
 
@@ -359,16 +366,15 @@ Result<WorkspaceOptions> JobWorker::options_of(const Job& job) const {
 Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
     const Place& place, const Job& job, const std::stop_token& stop,
     const std::function<void(const std::string&)>& on_progress) const {
-  const GitObjects objects(place.git);
-  GALLEY_ASSIGN(const GitObjectHead fetched_tip, objects.look(place.branch));
+  GALLEY_ASSIGN(const std::string fetched_tip, tip_of(*place.objects, place.branch));
   auto options = options_of(job);
   if (!options) return refused(job, options.error());
   const auto workspace = Workspace::open_git(place.directory, place.branch, *std::move(options));
   if (!workspace && is_transient(workspace.error())) return fail(workspace.error());
   if (!workspace) return refused(job, workspace.error());
   // Opening completed the commit of a worker that was killed. The repository does not have it.
-  GALLEY_ASSIGN(const GitObjectHead opened_tip, objects.look(place.branch));
-  if (opened_tip.id != fetched_tip.id) return std::optional<JobReceipt>();
+  GALLEY_ASSIGN(const std::string opened_tip, tip_of(*place.objects, place.branch));
+  if (opened_tip != fetched_tip) return std::optional<JobReceipt>();
   TransactionOptions who;
   who.agent = job.agent.empty() ? config_.agent : job.agent;
   if (who.agent.empty()) who.agent = kUsualAgent;  // a job is never a person's own change
@@ -406,7 +412,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   on_progress("pushing");
   const auto pushed = (*workspace)->push(job.repository);
   const std::string& commit = std::get<Receipt>(*outcome).git_commit;
-  if (pushed && pushed->to == commit) return committed(job, objects, commit);
+  if (pushed && pushed->to == commit) return committed(job, *place.objects, commit);
   if (!pushed && pushed.error().kind == ErrorKind::kRefused) return refused(job, pushed.error());
   // Whether it moved the branch there, the next look at the branch tells.
   if (pushed || pushed.error().kind == ErrorKind::kConflict ||
@@ -422,7 +428,7 @@ Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job,
   GALLEY_ASSIGN(const Place place, fetched(job));
   GALLEY_ASSIGN(const std::string commit, earlier_commit(place, job, stop));
   if (commit.empty()) return std::optional<JobReceipt>();
-  return committed(job, GitObjects(place.git), commit);
+  return committed(job, *place.objects, commit);
 }
 
 Result<void> JobWorker::publish_new(const Job& last, const PublishRecord& publish) const {
