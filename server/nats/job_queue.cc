@@ -1,6 +1,7 @@
 #include "server/nats/job_queue.h"
 
 #include <nats/nats.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -38,8 +39,10 @@ constexpr int64_t kAckWaitNs = 30 * kNsOfSecond;  ///< then the job of a silent 
 constexpr int64_t kNsOfMs = 1'000'000;
 constexpr milliseconds kTryEvery{1'000};    ///< after an error of JetStream
 constexpr milliseconds kBeatEvery{10'000};  ///< "in progress", well within kAckWaitNs
-constexpr milliseconds kLookEvery{100};     ///< for the end of a running job, for a new job
-constexpr int64_t kAnswerMs = 5'000;        ///< JetStream answers at once
+constexpr milliseconds kLookEvery{100};     ///< for the end of a running job
+constexpr milliseconds kLeastIdle{100};     ///< before the next look for a job, then doubled
+constexpr milliseconds kMostIdle{1'000};
+constexpr int64_t kAnswerMs = 5'000;  ///< JetStream answers at once
 constexpr int64_t kMostDelayMs = 600'000;
 constexpr int kMessageBytes = static_cast<int>(Job::kMostBytes) + 4'096;  // and headers
 constexpr uint64_t kMostDoubled = 10;  ///< of a delay: 2^10 seconds are more than kMostDelayMs
@@ -594,6 +597,7 @@ void JobQueue::report_to(Telemetry* telemetry) { state_->telemetry = telemetry; 
 Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& must_end,
                              const std::function<void(const std::string&)>& log) {
   GALLEY_TRY(state_->open_streams());
+  milliseconds idle = kLeastIdle;
   while (!must_end()) {
     const auto delivery = state_->next();
     if (natsConnection_IsClosed(state_->connection)) {
@@ -601,9 +605,12 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
     }
     if (!delivery) log(delivery.error().message);  // perhaps JetStream begins again
     if (!delivery || *delivery == nullptr) {
-      std::this_thread::sleep_for(delivery ? kLookEvery : kTryEvery);
+      const milliseconds wait = delivery ? idle : kTryEvery;
+      poll(nullptr, 0, static_cast<int>(wait.count()));  // a signal ends it early
+      idle = std::min(2 * idle, kMostIdle);
       continue;
     }
+    idle = kLeastIdle;
     const auto handled = state_->handle(**delivery, worker, must_end, log);
     if (!handled) log(handled.error().message);  // the server delivers the job again
   }

@@ -544,6 +544,18 @@ class Jobs(JobCase):
         workers = [consumer["num_ack_pending"] for consumer in client.request("$JS.API.CONSUMER.LIST.GALLEY_JOBS", b"")["consumers"]]
         self.assertEqual(sum(workers), 1)
 
+    def test_an_idle_worker_asks_once_a_second(self):
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        asked = client.subscribe("$JS.API.STREAM.INFO.GALLEY_JOBS")
+        self.start_worker()
+        for _ in range(6):
+            client.next(asked)
+        begun = time.monotonic()
+        for _ in range(2):
+            client.next(asked)
+        self.assertGreater(time.monotonic() - begun, 1.5)
+
     def test_one_worker_has_a_cache(self):
         worker = self.start_worker()
         second = self.scratch / "second.toml"
