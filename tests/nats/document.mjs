@@ -1,8 +1,11 @@
 // Nachos' own programs (fixtures/specs/nachos.json) over the NATS client of npm.
 //   document.mjs MODULES serve ADDRESS    runs the document's ToolRunner with its FilesystemTool, in
 //                                         this folder; prints a line when it listens
+//   document.mjs MODULES host ADDRESS     the same, but the ToolRunner has Galley's tool `filesystem`, which it
+//                                         calls with the program $GALLEY
 //   document.mjs MODULES ask ADDRESS      sends requests, one JSON object {subject, data} on each
 //                                         line of standard input; prints each reply on a line
+import { spawnSync } from 'node:child_process';
 import { promises as fs, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -36,10 +39,24 @@ function withBuffers(nats) {
 }
 
 const nats = await connect({ servers: address });
-if (verb === 'serve') {
+/** Galley's tool of this name, as the document's ToolRunner calls a tool. Each call is committed. */
+function toolOfGalley(toolId) {
+  const galley = (...words) => spawnSync(process.env.GALLEY, words, { encoding: 'utf8' });
+  return {
+    toolId,
+    name: toolId,
+    async execute(parameters) {
+      const called = galley('call', '--begin', '--profile', 'nachos', '--format', 'nachos', toolId, JSON.stringify(parameters));
+      if (galley('commit').status !== 0) galley('rollback');
+      return JSON.parse(called.stdout);
+    },
+  };
+}
+
+if (verb === 'serve' || verb === 'host') {
   const { FilesystemTool, ToolRunner } = classesOfTheDocument();
-  const tool = new FilesystemTool();
-  await tool.initialize({ config: {} });
+  const tool = verb === 'host' ? toolOfGalley('filesystem') : new FilesystemTool();
+  if (verb === 'serve') await tool.initialize({ config: {} });
   const served = new ToolRunner(tool, withBuffers(nats)).start();
   await Promise.resolve();
   await nats.flush();

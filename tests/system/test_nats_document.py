@@ -3,6 +3,7 @@ real nats-server, from the NATS client of npm."""
 
 import functools
 import json
+import os
 import subprocess
 import unittest
 from pathlib import Path
@@ -39,14 +40,15 @@ class Document(test_nats.NatsCase):
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    def start_document(self):
-        """Serves a folder of its own with the programs of the document."""
-        folder = self.scratch / "document"
+    def start_document(self, verb="serve"):
+        """Serves a folder of its own with the ToolRunner of the document."""
+        folder = self.scratch / f"document-{verb}"
         (folder / "workspace").mkdir(parents=True)
         (folder / "workspace" / "a.txt").write_text("one\n")
-        server = test_nats.NatsServer(self.scratch / "other")
+        server = test_nats.NatsServer(self.scratch / f"nats-{verb}")
         self.addCleanup(server.stop)
-        runner = subprocess.Popen(self.node("serve", server), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        runner = subprocess.Popen(self.node(verb, server), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  env={**os.environ, **self.environment, "GALLEY": support.GALLEY})
         self.addCleanup(runner.stdout.close)
         self.addCleanup(runner.wait)
         self.addCleanup(runner.kill)
@@ -76,6 +78,7 @@ class Document(test_nats.NatsCase):
 
     def test_the_documents_runner_and_galley_answer_alike(self):
         document, folder = self.start_document()
+        hosting, hosted = self.start_document("host")
         server = self.start_server()
         self.start_door(server)
         subject = f"{test_nats.FILES}.request"
@@ -92,12 +95,13 @@ class Document(test_nats.NatsCase):
             {"action": "read", "path": "README.md"},
             {"action": "read", "path": "./elsewhere/a.txt"})]
         requests += [(subject, text) for text in ("{", "", "null", "not JSON")]
-        expected, found = self.ask(document, requests), self.ask(server, requests)
+        expected, found, from_host = (self.ask(one, requests) for one in (document, server, hosting))
         self.assertEqual([reply.get("payload", reply)["success"] for reply in expected], [True] * 6 + [False] * 9)
-        for (_, data), theirs, ours in zip(requests, expected, found):
+        for (_, data), theirs, *ours in zip(requests, expected, found, from_host):
             with self.subTest(data):
-                self.assertEqual(self.comparable(ours), self.comparable(theirs))
-        for place in (folder, self.work):
+                theirs = self.comparable(theirs)
+                self.assertEqual([self.comparable(one) for one in ours], [theirs, theirs])
+        for place in (folder, self.work, hosted):
             files = {path.name: path.read_text() for path in (place / "workspace").iterdir()}
             self.assertEqual(files, {"b.txt": "two\nlines\n"})
 
