@@ -11,6 +11,7 @@ import socket
 import stat
 import subprocess
 import sys
+import textwrap
 import unittest
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import grpc_client
 import hostile
 from grpc_client import DEADLINE_S, Client, Server, aios, galley_aios, v1
 from hostile import HostileCase
-from support import GALLEY
+from support import GALLEY, ROOT
 from terminal_session import is_running, wait_until
 
 DOCUMENT_FIELDS = ["name", "namespace", "version", "description", "input_schema", "output_schema", "required_capabilities",
@@ -641,27 +642,10 @@ class Health(GrpcCase):
             self.assertIn(service, services)
 
 
-# The two programs of aiOS' document, as they are there.
-FS_READ = '''
-async def fs_read(path: str) -> FsReadResult:
-    """Read a file's contents."""
-    response = await tool_client.execute(
-        tool_name="fs.read",
-        input={"path": path}
-    )
-    return FsReadResult(**response.output)
-'''
-REGISTER = '''
-    await tool_registry.register(
-        name="custom.my_tool",
-        description="Does something custom",
-        input_schema={...},
-        output_schema={...},
-        handler=my_handler_function,
-        required_capabilities=["custom:my_tool"],
-        risk_level="medium"
-    )
-'''
+def of_document(field):
+    """Returns a program of aiOS' document, to the byte."""
+    samples = json.loads((ROOT / "fixtures" / "specs" / "aios.json").read_text())["samples"]
+    return next(sample[field] for sample in samples if field in sample)
 
 
 class Telemetry(GrpcCase):
@@ -706,7 +690,8 @@ class Python(GrpcCase):
 
         async def check():
             names.update(tool_client=galley_aios.tool_client, tool_registry=galley_aios.tool_registry)
-            exec(FS_READ + "async def register():\n" + REGISTER, names)
+            register = textwrap.indent(of_document("registration"), "    ")
+            exec(of_document("document_client") + "async def register():\n" + register, names)
             result = await names["fs_read"]("notes.txt")
             self.assertEqual((result.content, result.size), ("some notes\n", 11))
             (self.work / "big.txt").write_text("a line\n" * 700_000)

@@ -21,7 +21,7 @@ def samples():
     """Yields (system, place, sample) of all samples whose tools this program has."""
     for path in sorted(SAMPLES.glob("*.json")):
         for sample in json.loads(path.read_text())["samples"]:
-            if not {"own_tool", "unit_tests", "document_runner", "document_tool"} & sample.keys():
+            if not {"own_tool", "unit_tests", "document_runner", "document_tool", "document_client"} & sample.keys():
                 yield path.stem, sample["at"], sample
 
 
