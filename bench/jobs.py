@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "system"))
 from nats_client import LinesOf, NatsClient, NatsServer  # noqa: E402
 
 REPOSITORIES = 2
-BUSY = '[[validator]]\nname = "busy"\ncommand = ["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"]\n'
+BUSY = '[[validator]]\nname = "busy"\ncommand = ["sh", "-c", "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"]\n'
 PATCH = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-old\n+new\n"
 PERSON = {"GIT_AUTHOR_NAME": "b", "GIT_AUTHOR_EMAIL": "b@c", "GIT_COMMITTER_NAME": "b", "GIT_COMMITTER_EMAIL": "b@c"}
 
@@ -45,8 +45,14 @@ def make_repositories(folder, files):
     return bare
 
 
+def processor_time(process):
+    words = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def with_workers(build, folder, workers, jobs, rules):
-    """Returns the seconds that the workers need for all jobs. Each has fetched both repositories before."""
+    """Returns the seconds that the workers need for all jobs, and their own processor time without that of the
+    programs that they start. Each has fetched both repositories before."""
     folder.mkdir()
     bare = make_repositories(folder, jobs + workers)
     server = NatsServer(folder / "nats")
@@ -65,20 +71,24 @@ def with_workers(build, folder, workers, jobs, rules):
         for i in numbers:
             job = {"id": f"j{i}", "repository": str(bare[i % REPOSITORIES]), "ref": "main", "edits": PATCH.format(f"f{i}.txt")}
             client.publish("galley.jobs.normal.0", json.dumps(job).encode())
-        for _ in numbers:
-            receipt = json.loads(client.next(ended)[2])
-            assert receipt["outcome"] == "committed", receipt
+        left = len(numbers)
+        while left > 0:
+            entry = json.loads(client.next(ended)[2])
+            assert entry.get("outcome", "committed") == "committed", entry
+            left -= "outcome" in entry  # else it is the claim of a worker
 
     send(range(jobs, jobs + workers))
+    before = sum(processor_time(worker) for worker in running)
     begin = time.monotonic()
     send(range(jobs))
     seconds = time.monotonic() - begin
+    own = sum(processor_time(worker) for worker in running) - before
     for worker in running:
         worker.terminate()
         worker.wait()
     client.close()
     server.stop()
-    return seconds
+    return seconds, own
 
 
 def with_git(folder, jobs):
@@ -103,19 +113,25 @@ def main():
     parser.add_argument("build", type=Path)
     parser.add_argument("--jobs", type=int, default=100)
     options = parser.parse_args()
-    rows = []
-    with tempfile.TemporaryDirectory() as scratch:
+    cases = [(f"{'one worker' if workers == 1 else 'two workers'}{', busy validator' if rules else ''}", workers, rules,
+              max(options.jobs // 5, 10) if rules else options.jobs) for rules in ("", BUSY) for workers in (1, 2)]
+    times, own = {"git": []}, []
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         for turn in range(3):
             folder = Path(scratch) / str(turn)
             folder.mkdir()
-            rows.append([with_git(folder / "git", options.jobs),
-                         *(with_workers(options.build.resolve(), folder / f"w{n}{bool(rules)}", n, options.jobs, rules)
-                           for rules in ("", BUSY) for n in (1, 2))])
-    names = ("git", "one worker", "two workers", "one worker, busy validator", "two workers, busy validator")
-    medians = [statistics.median(column) for column in zip(*rows)]
-    for name, seconds in zip(names, medians):
-        print(f"{name:30} {options.jobs / seconds:8.1f} jobs/s {1000 * seconds / options.jobs:8.1f} ms each")
-    print(f"two workers / one, with the validator: {medians[3] / medians[4]:.2f}")
+            times["git"].append(with_git(folder / "git", options.jobs) / options.jobs)
+            for name, workers, rules, jobs in cases:
+                seconds, used = with_workers(options.build.resolve(), folder / name.replace(" ", "-"), workers, jobs, rules)
+                times.setdefault(name, []).append(seconds / jobs)
+                if name == "one worker":
+                    own.append(used / jobs)
+    each = {name: statistics.median(column) for name, column in times.items()}
+    for name, seconds in each.items():
+        print(f"{name:30} {1 / seconds:8.1f} jobs/s {1000 * seconds:8.1f} ms each")
+    print(f"one worker, beyond git: {1000 * (each['one worker'] - each['git']):.1f} ms for each job")
+    print(f"one worker, processor time of its own: {1000 * statistics.median(own):.1f} ms for each job")
+    print(f"two workers / one, with the validator: {each['one worker, busy validator'] / each['two workers, busy validator']:.2f}")
 
 
 main()
