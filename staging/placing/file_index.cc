@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "staging/formats/dialect_marks.h"
+#include "staging/placing/damage.h"
 
 namespace galley {
 namespace {
@@ -313,6 +314,30 @@ const FileIndex::Outline& FileIndex::outline() {
   }
   return *outline_;
 }
+
+FileIndex::Squeezed FileIndex::squeezed() {
+  if (squeezed_) return {*squeezed_, unsqueezed_};
+  for (size_t i = 0; i < lines_.size(); ++i) {
+    if (is_blank_text(lines_[i])) continue;
+    unsqueezed_.push_back(static_cast<int64_t>(i));
+    squeezed_text_ += lines_[i];
+  }
+  squeezed_ = std::make_unique<FileIndex>(squeezed_text_);
+  return {*squeezed_, unsqueezed_};
+}
+
+const FileIndex::LinesByRest& FileIndex::lines_with_markup() {
+  if (lines_with_markup_) return *lines_with_markup_;
+  lines_with_markup_ = std::make_unique<LinesByRest>();
+  for (size_t i = 0; i < lines_.size(); ++i) {
+    Markup markup = markup_of(lines_[i]);
+    if (markup.signs.empty()) continue;
+    (*lines_with_markup_)[std::move(markup.rest)].push_back(lines_[i]);
+  }
+  return *lines_with_markup_;
+}
+
+bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
 
 bool is_comment(std::string_view line) {
   const std::string_view text = trimmed(without_terminator(line));

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "staging/placing/long_text.h"
@@ -30,6 +31,8 @@ class FileIndex {
   /// word and a colon opens a block; otherwise it is a label.
   explicit FileIndex(std::string_view content, bool indentation_is_syntax = false)
       : lines_(content), indentation_is_meaning_(indentation_is_syntax) {}
+  FileIndex(const FileIndex&) = delete;
+  FileIndex& operator=(const FileIndex&) = delete;
 
   [[nodiscard]] const Lines& lines() const { return lines_; }
 
@@ -67,6 +70,15 @@ class FileIndex {
   };
   [[nodiscard]] const Outline& outline();
   [[nodiscard]] const LongTexts& long_texts();
+  /// The file without its blank lines.
+  struct Squeezed {
+    FileIndex& index;
+    const std::vector<int64_t>& lines;  ///< the line of the file for each line of `index`
+  };
+  [[nodiscard]] Squeezed squeezed();
+  /// The lines with characters that HTML may remove, by their rest (markup_of()).
+  using LinesByRest = std::unordered_map<std::string, std::vector<std::string_view>>;
+  [[nodiscard]] const LinesByRest& lines_with_markup();
   /// Whether all lines may be compared once more, which the index does not make fast. This work is
   /// limited for the lifetime of the index.
   [[nodiscard]] bool may_compare_all();
@@ -94,8 +106,15 @@ class FileIndex {
   std::array<std::unique_ptr<Index>, kLineFoldings> indexes_;
   std::unique_ptr<Outline> outline_;
   std::unique_ptr<LongTexts> long_texts_;
+  std::string squeezed_text_;
+  std::unique_ptr<FileIndex> squeezed_;
+  std::vector<int64_t> unsqueezed_;
+  std::unique_ptr<LinesByRest> lines_with_markup_;
   size_t compared_ = 0;
 };
+
+/// Whether a line has nothing but blanks.
+[[nodiscard]] bool is_blank_text(std::string_view line);
 
 /// Whether a line is a comment, in most languages.
 [[nodiscard]] bool is_comment(std::string_view line);

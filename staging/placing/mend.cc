@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <unordered_map>
 
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
@@ -36,8 +35,6 @@ namespace {
 
 constexpr size_t kMostElisions = 20;
 constexpr size_t kMostLines = 5000;
-
-bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
 
 }  // namespace
 
@@ -388,16 +385,10 @@ class HunkMender::Work {
   /// The line of the file that equals `text` with additional signs; empty if there is none, or if
   /// there are different ones.
   std::string_view line_with_markup(std::string_view text) {
-    if (!has_markup_) {
-      has_markup_ = true;
-      for (size_t i = 0; i < file_.size(); ++i) {
-        Markup markup = markup_of(file_[i]);
-        if (!markup.signs.empty()) by_rest_[std::move(markup.rest)].push_back(file_[i]);
-      }
-    }
     const Markup wanted = markup_of(text);
-    const auto found = by_rest_.find(wanted.rest);
-    if (found == by_rest_.end()) return {};
+    const FileIndex::LinesByRest& lines = index_.lines_with_markup();
+    const auto found = lines.find(wanted.rest);
+    if (found == lines.end()) return {};
     std::string_view out;
     for (const std::string_view line : found->second) {
       const Markup markup = markup_of(line);
@@ -543,12 +534,12 @@ class HunkMender::Work {
       tells = tells || is_telling_line(line.text);
     }
     if (!tells) return {};
-    squeeze();
-    std::vector<uint32_t> starts = squeezed_->find(pattern, LineFolding::kLineEnds, 2);
-    if (starts.empty()) starts = squeezed_->find(pattern, coarsest(), 2);
+    const FileIndex::Squeezed squeezed = index_.squeezed();
+    std::vector<uint32_t> starts = squeezed.index.find(pattern, LineFolding::kLineEnds, 2);
+    if (starts.empty()) starts = squeezed.index.find(pattern, coarsest(), 2);
     if (starts.size() != 1) return {};
     // A place with nearly the same lines may be the intended one, whose lines have changed since.
-    const auto near = squeezed_->nearest(pattern, LineFolding::kBlanks, starts.front());
+    const auto near = squeezed.index.nearest(pattern, LineFolding::kBlanks, starts.front());
     if (2 * std::max(near.rival_votes, near.torn_rival_votes) + 1 > near.votes) return {};
     std::vector<int64_t> out;
     size_t at = starts.front();
@@ -556,7 +547,7 @@ class HunkMender::Work {
     for (const HunkLine& line : hunk.lines) {
       if (line.role == LineRole::kAdded) continue;
       if (!is_blank_text(line.text)) {
-        last = unsqueezed_[at++];
+        last = squeezed.lines[at++];
         out.push_back(last);
         continue;
       }
@@ -566,17 +557,6 @@ class HunkMender::Work {
       out.push_back(is_there ? last : -1);
     }
     return out;
-  }
-
-  void squeeze() {
-    if (squeezed_) return;
-    std::string text;
-    for (size_t i = 0; i < file_.size(); ++i) {
-      if (is_blank_text(file_[i])) continue;
-      unsqueezed_.push_back(static_cast<int64_t>(i));
-      text += file_[i];
-    }
-    squeezed_ = std::make_unique<FileIndex>(keep(std::move(text)));
   }
 
   static bool has_change(const Hunk& hunk) {
@@ -863,10 +843,6 @@ class HunkMender::Work {
   MatchOptions options_;
   std::deque<std::string> kept_;
   std::deque<EditSet> sets_;
-  std::unique_ptr<FileIndex> squeezed_;  // the file without its blank lines
-  std::vector<int64_t> unsqueezed_;
-  bool has_markup_ = false;
-  std::unordered_map<std::string, std::vector<std::string_view>> by_rest_;
 };
 
 const std::array<HunkMender::Work::Attempt, 6> HunkMender::Work::kAttempts = {
