@@ -116,19 +116,29 @@ Result<std::vector<TxId>> pending_ids(const StateDirectory& state, IsWanted is_w
   return wanted;
 }
 
-}  // namespace
-
-Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
-  // j/ first: a journal that is retired between the two reads must not be missed.
-  GALLEY_ASSIGN(auto ids, pending_ids(state, [](const JournalVerdict& verdict) {
-                  return verdict.state != JournalState::kNotCommitted &&
-                         !verdict.journal.is_aborted;
-                }));
+/// Adds the ids of `undo/` to those of `j/`, which must have been listed first: a journal that is
+/// retired between the two must not be missed.
+Result<std::vector<TxId>> with_retired(const StateDirectory& state, std::vector<TxId> ids) {
   GALLEY_ASSIGN(const auto retired, journal_ids(state.undo()));
   ids.insert(ids.end(), retired.begin(), retired.end());
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
+}
+
+}  // namespace
+
+Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
+  GALLEY_ASSIGN(auto ids, pending_ids(state, [](const JournalVerdict& verdict) {
+                  return verdict.state != JournalState::kNotCommitted &&
+                         !verdict.journal.is_aborted;
+                }));
+  return with_retired(state, std::move(ids));
+}
+
+Result<std::vector<TxId>> listed_ids(const StateDirectory& state) {
+  GALLEY_ASSIGN(auto ids, journal_ids(state.journals()));
+  return with_retired(state, std::move(ids));
 }
 
 Result<std::vector<TxId>> damaged_pending_ids(const StateDirectory& state) {

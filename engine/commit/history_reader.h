@@ -27,6 +27,10 @@ struct CommittedTransaction {
 /// apply step was not undone. Damaged journals are included: load_committed() reports them.
 Result<std::vector<TxId>> committed_ids(const StateDirectory& state);
 
+/// Ids of all journals, ascending, without reading them. It also has transactions that were not
+/// committed: for those load_committed() returns kNotFound.
+Result<std::vector<TxId>> listed_ids(const StateDirectory& state);
+
 /// Ids of the damaged journals in `j/`, ascending. It skips `undo/`, which has too many journals to
 /// be read often.
 Result<std::vector<TxId>> damaged_pending_ids(const StateDirectory& state);

@@ -58,10 +58,10 @@ PathSummary summarize_change(const Change& change) {
 /// Visits the readable transactions, newest first.
 template <class Visit>
 Result<void> walk_back(const History& history, Visit visit) {
-  GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
+  GALLEY_ASSIGN(const std::vector<TxId> ids, listed_ids(history.state()));
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     auto transaction = history.outline(*id);
-    // It was pruned since the ids were listed.
+    // It was not committed, or it was pruned since the ids were listed.
     if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;
     GALLEY_ASSIGN(const bool goes_on, visit(*id, transaction));
     if (!goes_on) break;

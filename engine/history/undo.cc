@@ -225,11 +225,11 @@ std::string Dependency::text() const {
 }
 
 Result<TxId> newest_undo(const History& history, std::string_view agent) {
-  GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
+  GALLEY_ASSIGN(const std::vector<TxId> ids, listed_ids(history.state()));
   std::map<TxId, CommitMeta> metas;
   for (const TxId id : ids) {
     const auto journal = history.outline(id);
-    // It was pruned since the ids were listed.
+    // It was not committed, or it was pruned since the ids were listed.
     if (!journal && journal.error().kind == ErrorKind::kNotFound) continue;
     if (!journal) return fail(journal.error());
     metas.emplace(id, (*journal)->journal.meta);

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/fault_directory.h"
 #include "tests/engine/history/history_workspace.h"
 
 namespace galley {
@@ -168,6 +172,22 @@ TEST_F(HistoryTest, DamagedPendingJournalIsListedWithItsProblem) {
   ASSERT_EQ(list->size(), 3U);
   EXPECT_FALSE(list->at(1).problem.empty());
   EXPECT_EQ(workspace_.history().summary(TxId{2}).error().reason, "journal.damaged");
+}
+
+TEST_F(HistoryTest, FindsWhatToUndoByReadingItsJournalOnce) {
+  workspace_.commit_file("a", "one\n");
+  const TxId newest = workspace_.commit_file("a", "two\n");
+  const auto plan = std::make_shared<FaultPlan>();
+  auto opened = open_writable_disk_directory(workspace_.temp().path());
+  ASSERT_TRUE(opened.has_value());
+  const auto root = make_fault_directory(std::move(*opened), plan);
+  const auto state = StateDirectory::open_or_create(*root);
+  ASSERT_TRUE(state.has_value());
+  plan->calls.clear();
+  EXPECT_EQ(History(*state).newest_to_undo({}), newest);
+  const auto reads = std::count_if(plan->calls.begin(), plan->calls.end(),
+                                   [](const FaultCall& call) { return call.name == "read_at"; });
+  EXPECT_EQ(reads, 1);
 }
 
 TEST(Moment, ReadsDurationsDatesAndTimes) {
