@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 #include "base/file_mode.h"
 #include "base/limits.h"
@@ -60,7 +61,7 @@ class JournalParser {
   bool has_meta_ = false;
   bool is_unreadable_ = false;  ///< the chain is intact, but a payload is invalid
   ContentHasher digest_;
-  std::map<ContentId, uint64_t> image_sizes_;
+  std::unordered_map<ContentId, uint64_t> image_sizes_;
   JournalVerdict verdict_;
 };
 
