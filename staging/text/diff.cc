@@ -1,6 +1,7 @@
 #include "staging/text/diff.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -499,16 +500,17 @@ struct CommonEnds {
   size_t suffix_lines = 0;
 };
 
-constexpr size_t kCompareBlock = 4096;
+// Large files are compared at the speed of memory, small ones by few calls.
+constexpr std::array<size_t, 4> kCompareBlocks = {4096, 64, 8, 1};
 
 size_t common_prefix(std::string_view a, std::string_view b) {
   const size_t shorter = std::min(a.size(), b.size());
   size_t at = 0;
-  while (at + kCompareBlock <= shorter &&
-         std::memcmp(a.data() + at, b.data() + at, kCompareBlock) == 0) {
-    at += kCompareBlock;
+  for (const size_t block : kCompareBlocks) {
+    while (at + block <= shorter && std::memcmp(a.data() + at, b.data() + at, block) == 0) {
+      at += block;
+    }
   }
-  while (at < shorter && a[at] == b[at]) ++at;
   return at;
 }
 
@@ -517,12 +519,12 @@ size_t common_suffix(std::string_view a, std::string_view b) {
   const char* const a_end = a.data() + a.size();
   const char* const b_end = b.data() + b.size();
   size_t count = 0;
-  while (count + kCompareBlock <= shorter &&
-         std::memcmp(a_end - count - kCompareBlock, b_end - count - kCompareBlock, kCompareBlock) ==
-             0) {
-    count += kCompareBlock;
+  for (const size_t block : kCompareBlocks) {
+    while (count + block <= shorter &&
+           std::memcmp(a_end - count - block, b_end - count - block, block) == 0) {
+      count += block;
+    }
   }
-  while (count < shorter && *(a_end - count - 1) == *(b_end - count - 1)) ++count;
   return count;
 }
 

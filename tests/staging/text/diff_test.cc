@@ -74,6 +74,20 @@ TEST(Diff, AMissingLastNewlineIsAChangeOfThatLine) {
   EXPECT_EQ(diff_lines(Lines("a"), Lines("a\nb")), (EditScript{{0, 1, 0, 2}}));
 }
 
+TEST(Diff, OneChangedByteIsOneChangedLineAtEachOffset) {
+  std::string before;
+  for (int i = 0; before.size() < 9000; ++i) before += "line " + std::to_string(i) + "\n";
+  const Lines old_lines(before);
+  for (size_t at = 0; at < before.size(); ++at) {
+    if (before[at] == '\n') continue;
+    std::string after = before;
+    after[at] = '#';
+    const auto line = static_cast<uint32_t>(old_lines.line_at(at));
+    ASSERT_EQ(diff_lines(old_lines, Lines(after)), (EditScript{{line, line + 1, line, line + 1}}))
+        << at;
+  }
+}
+
 TEST(Diff, OneSideEmptyIsOneRange) {
   EXPECT_EQ(diff_lines(Lines(""), Lines("a\nb\n")), (EditScript{{0, 0, 0, 2}}));
   EXPECT_EQ(diff_lines(Lines("a\nb\n"), Lines("")), (EditScript{{0, 2, 0, 0}}));
