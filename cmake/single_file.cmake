@@ -5,7 +5,7 @@ add_custom_command(OUTPUT ${helper}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/single
   COMMAND ${CMAKE_STRIP} -o ${helper} $<TARGET_FILE:galley_sandbox>
   DEPENDS galley_sandbox VERBATIM)
-add_executable(galley_single cli/main.cc cmake/single_file.cc)
+add_executable(galley_single cli/main.cc ${first_objects} cmake/single_file.cc)
 set_source_files_properties(cmake/single_file.cc PROPERTIES OBJECT_DEPENDS ${helper}
   COMPILE_DEFINITIONS "GALLEY_SANDBOX_FILE=\"${helper}\"")
 set_target_properties(galley_single PROPERTIES OUTPUT_NAME galley
