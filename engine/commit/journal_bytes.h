@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -89,9 +90,11 @@ class LittleEndianWriter {
  private:
   template <class T>
   void number(T value) {
-    for (size_t i = 0; i < sizeof value; ++i) {
-      out_.push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 0xffU));
+    std::array<char, sizeof value> bytes;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 0xffU);
     }
+    out_.append(bytes.data(), bytes.size());
   }
   std::string out_;
 };
