@@ -31,8 +31,10 @@ constexpr int64_t kSessionLastsNs = 30 * kKeptEditLastsNs;
 constexpr std::string_view kLostEnding = ".lost";
 constexpr std::string_view kProcessMagic = "galley process 1";
 
-std::string process_place(const ProcessIdentity& process) {
-  return fmt::format("{}/processes/{}", kSessions, process.pid);
+std::string processes_place() { return fmt::format("{}/processes", kSessions); }
+
+RelPath process_name(const ProcessIdentity& process) {
+  return chosen_path(std::to_string(process.pid));
 }
 
 std::string edit_name(std::string_view call) { return ContentId::of(call).hex() + ".j"; }
@@ -218,7 +220,7 @@ Result<void> AgentSession::end_turn() const {
 }
 
 Result<void> AgentSession::note_process(const ProcessIdentity& process) const {
-  const RelPath file = state_->own(process_place(process));
+  const RelPath file = state_->own(processes_place() + "/" + process_name(process).str());
   const std::string text = fmt::format("{}\n{}\n{}\n", kProcessMagic, process.start, id_);
   const auto known = read_own_file(state_->root(), file, kMaxTurnBytes);
   if (known && *known == text) return {};
@@ -228,8 +230,10 @@ Result<void> AgentSession::note_process(const ProcessIdentity& process) const {
 
 std::string AgentSession::of_processes(const StateDirectory& state,
                                        const std::vector<ProcessIdentity>& processes) {
+  const auto noted = state.root().open_directory(state.own(processes_place()));
+  if (!noted) return {};  // most agents have no hook, so there is nothing to read
   for (const ProcessIdentity& process : processes) {
-    const auto text = read_own_file(state.root(), state.own(process_place(process)), kMaxTurnBytes);
+    const auto text = read_own_file(**noted, process_name(process), kMaxTurnBytes);
     if (!text || !*text) continue;
     const std::string head = fmt::format("{}\n{}\n", kProcessMagic, process.start);
     if (!(*text)->starts_with(head)) continue;  // another process had this number
