@@ -167,14 +167,11 @@ Result<bool> has_no_commit(const GitProgram& git, const KnownCommits& known) {
 }
 
 tl::unexpected<Error> no_rules(const std::string& ref, const KnownCommits& known) {
-  const bool is_server = known.main_branch == "HEAD";
   return fail(ErrorKind::kRefused, "hook.no_rules",
               "'" + printable_line(ref) +
                   "' has no commit in common with the other side, and the main branch of that side "
-                  "is not known, so there are no rules to judge it by; " +
-                  (is_server ? "let HEAD of this repository name its main branch: git symbolic-ref "
-                               "HEAD refs/heads/main"
-                             : "find it out with: git remote set-head origin --auto"));
+                  "is not known, so there are no rules to judge it by; make it known with: " +
+                  known.remedy);
 }
 
 }  // namespace
@@ -185,11 +182,18 @@ Result<KnownCommits> known_of_remote(const GitProgram& git, const std::string& r
   // A name is a remote only if it is configured, because a URL may look like any pattern.
   const bool is_remote = !remote.empty() && remote.find_first_of("*?[\\ \n") == std::string::npos &&
                          ("\n" + said.output).find("\nremote." + remote + ".") != std::string::npos;
-  if (!is_remote) return KnownCommits{{"--remotes"}, ""};
-  return KnownCommits{{"--remotes=" + remote}, "refs/remotes/" + remote + "/HEAD"};
+  if (!is_remote) {
+    return KnownCommits{{"--remotes"}, "", "git remote add NAME URL && git fetch NAME"};
+  }
+  const std::string branches = "refs/remotes/" + remote + "/";
+  const std::string name = printable_line(remote);
+  return KnownCommits{
+      {"--remotes=" + remote}, branches + "HEAD", "git remote set-head " + name + " --auto"};
 }
 
-KnownCommits known_on_server() { return {{"--all"}, "HEAD"}; }
+KnownCommits known_on_server() {
+  return {{"--all"}, "HEAD", "git symbolic-ref HEAD refs/heads/main"};
+}
 
 Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
                            const KnownCommits& known) {

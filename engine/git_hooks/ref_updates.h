@@ -54,7 +54,10 @@ struct PushRange {
 /// The commits of the receiving side, as arguments of git-rev-list(1).
 struct KnownCommits {
   std::vector<std::string> known;  ///< `--remotes=origin`, or `--all` on the server itself
-  std::string main_branch;         ///< `refs/remotes/origin/HEAD`, or `HEAD` on the server itself
+  /// `refs/remotes/origin/HEAD`, or `HEAD` on the server itself; empty: nothing is known of that
+  /// side.
+  std::string main_branch;
+  std::string remedy;  ///< the command that makes its main branch known
 };
 
 /// The other side of `git push REMOTE`, according to the remote-tracking branches. `remote` may be

@@ -468,6 +468,14 @@ class Pushing(HookCase):
         self.assert_done(self.commit_file("secret/x", "x"))
         self.assert_refused(self.run_git("push", "-q", self.server, "main"), "secret/x")
 
+    def test_the_advice_names_the_pushed_remote(self):
+        self.git("remote", "rename", "origin", "up")
+        self.git("remote", "set-head", "up", "--delete")
+        self.git("checkout", "-q", "--orphan", "own")
+        self.git("rm", "-rfq", ".")
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "-q", "up", "own"), "git remote set-head up --auto")
+
     def test_a_push_that_did_not_fetch_what_others_pushed(self):
         other = self.scratch / "other"
         self.git("clone", "-q", self.server, other, work=self.scratch)
