@@ -166,6 +166,12 @@ Result<int> judge_push(Session& session) {
                               [&](const auto& one) { return one.first.is_same_work(range); });
     if (known == judged.end()) {
       GALLEY_ASSIGN(HookAnswer answer, judge_source(session, push_source(range)));
+      const bool is_unknown = push.known.main_branch.empty() && update.old_id.empty();
+      if (!answer.is_yes && is_unknown) {
+        answer.text +=
+            "  content that the other side already has may count as new; to prevent it: " +
+            push.known.remedy + "\n";
+      }
       tell(session, range.ref, answer.is_yes, answer.text);
       judged.emplace_back(range, std::move(answer));
       known = judged.end() - 1;

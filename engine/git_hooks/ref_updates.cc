@@ -186,7 +186,9 @@ Result<KnownCommits> known_of_remote(const GitProgram& git, const std::string& r
     return KnownCommits{{"--remotes"}, "", "git remote add NAME URL && git fetch NAME"};
   }
   const std::string branches = "refs/remotes/" + remote + "/";
+  GALLEY_ASSIGN(const std::string fetched, git.run({"for-each-ref", "--count=1", branches}));
   const std::string name = printable_line(remote);
+  if (fetched.empty()) return KnownCommits{{"--remotes"}, "", "git fetch " + name};
   return KnownCommits{
       {"--remotes=" + remote}, branches + "HEAD", "git remote set-head " + name + " --auto"};
 }

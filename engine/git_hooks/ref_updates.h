@@ -60,8 +60,8 @@ struct KnownCommits {
   std::string remedy;  ///< the command that makes its main branch known
 };
 
-/// The other side of `git push REMOTE`, according to the remote-tracking branches. `remote` may be
-/// a URL; then all of these branches count.
+/// The other side of `git push REMOTE`, according to its remote-tracking branches. If `remote` is
+/// a URL or was never fetched, the branches of all remotes count.
 [[nodiscard]] Result<KnownCommits> known_of_remote(const GitProgram& git,
                                                    const std::string& remote);
 [[nodiscard]] KnownCommits known_on_server();

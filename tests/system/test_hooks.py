@@ -468,6 +468,18 @@ class Pushing(HookCase):
         self.assert_done(self.commit_file("secret/x", "x"))
         self.assert_refused(self.run_git("push", "-q", self.server, "main"), "secret/x")
 
+    def test_a_remote_that_was_never_fetched_is_judged_like_a_url(self):
+        self.git("remote", "add", "fork", self.server)
+        self.git("checkout", "-qb", "topic")
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "fork", "topic"))
+        self.git("update-ref", "-d", "refs/remotes/fork/topic")
+        self.write("galley.toml", "")
+        self.write("secret/x", "x")
+        self.git("add", ".")
+        self.git("commit", "-qm", "no rules")
+        self.assert_refused(self.run_git("push", "-q", "fork", "topic:weak"), "secret/x", "a change of the rules", "git fetch fork")
+
     def test_the_advice_names_the_pushed_remote(self):
         self.git("remote", "rename", "origin", "up")
         self.git("remote", "set-head", "up", "--delete")
