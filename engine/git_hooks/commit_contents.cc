@@ -188,8 +188,7 @@ constexpr size_t kProposalDigits = 12;
 constexpr std::string_view kScissors = " ------------------------ >8 ------------------------\n";
 
 /// Whether the message has text that git would keep.
-Result<bool> has_text(const GitProgram& git, const std::string& file) {
-  GALLEY_ASSIGN(std::string message, read_host_file(file, kMaxMessageBytes));
+Result<bool> has_text(const GitProgram& git, std::string message) {
   const size_t cut = message.find(kScissors);
   if (cut != std::string::npos) message.erase(message.rfind('\n', cut) + 1);
   GALLEY_ASSIGN(const std::string kept, git.run({"stripspace", "--strip-comments"}, message));
@@ -277,8 +276,11 @@ std::vector<std::string> trailers_for(const std::vector<ContributingTransaction>
 Result<void> add_trailers(const GitProgram& git, const std::string& file,
                           const std::vector<ContributingTransaction>& transactions) {
   if (transactions.empty()) return {};
-  GALLEY_ASSIGN(const bool is_wanted, has_text(git, file));
+  GALLEY_ASSIGN(const std::string message, read_host_file(file, kMaxMessageBytes));
+  GALLEY_ASSIGN(const bool is_wanted, has_text(git, message));
   if (!is_wanted) return {};
+  // git would append the trailers to an unfinished last line, which may be the subject.
+  if (!message.ends_with('\n')) GALLEY_TRY(write_host_file(file, "\n", true));
   // Runs outside the repository, whose configuration may name a program for each trailer. As in
   // `git commit --trailer`, a line `---` does not end the message.
   GALLEY_ASSIGN(const std::string comment, comment_character(git));

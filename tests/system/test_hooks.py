@@ -285,6 +285,14 @@ class Trailers(HookCase):
         self.assert_done(self.run_git("commit", "-qm", "one\n\nReviewed-by: B <b@example.org>"))
         self.assertRegex(self.message(), r"Reviewed-by: B <b@example.org>\nGalley-Transaction: 1 ")
 
+    def test_trailers_begin_on_a_line_of_their_own(self):
+        self.put("a.txt", "1\n")
+        self.git("add", "a.txt")
+        message = self.write("message", "subject")
+        for _ in range(2):
+            self.galley("hook", "run", "commit-msg", "--", str(message), expect=0)
+            self.assertRegex(message.read_text(), r"\Asubject\n\nGalley-Transaction: 1 \w+\nGalley-Agent: fixer\n\Z")
+
     def test_a_message_without_text_still_means_no_commit(self):
         self.put("a.txt", "1\n")
         self.git("add", "a.txt")
