@@ -16,6 +16,8 @@
 #include "base/printable.h"
 #include "engine/check/fix_journal.h"
 #include "engine/check/work_tree_ends.h"
+#include "engine/commit/inheritance.h"
+#include "engine/commit/slots.h"
 #include "engine/commit/writer_lock.h"
 #include "staging/git/git_program.h"
 #include "staging/text/merge.h"
@@ -245,13 +247,28 @@ std::string cause_of(const Error& error) {
   return "it cannot be replaced here (" + std::generic_category().message(error.os_error) + ")";
 }
 
+/// The properties of a file that one with new content keeps, as in a commit.
+Result<JournalSide> kept_properties(const WritableDirectory& work_tree, const RelPath& path,
+                                    const FileStat& stat) {
+  JournalSide side;
+  side.node.kind = FileKind::kRegular;
+  side.node.mode = stat.mode & kPermissionBits;
+  side.special = stat.mode & kSpecialBits;
+  side.uid = stat.uid;
+  side.gid = stat.gid;
+  GALLEY_ASSIGN(side.attributes, work_tree.attributes(path));
+  drop_capabilities(side);
+  return side;
+}
+
 /// Returns how the fix changes the file; nullopt if the file does not exist or git sees other
 /// changes in it.
 Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
                                         const WorkTreeConverter& form, const FixedFile& file) {
   const auto held = read_file_and_stat(work_tree, file.path, limits::kMaxFileBytes);
   if (!held) return std::optional<FileFix>();
-  FileFix fix{file.path, held->bytes, "", held->stat.mode};
+  FileFix fix{file.path, held->bytes, "", {}};
+  GALLEY_ASSIGN(fix.kept, kept_properties(work_tree, file.path, held->stat));
   if (held->bytes == file.before) {
     fix.fixed = file.after;
     return fix;
@@ -276,7 +293,8 @@ Result<std::optional<FileFix>> merged_fix(const GitProgram& git, const FixPlaces
   const Lines theirs(file.after);
   const Merge merge = merge_lines(base, ours, theirs);
   if (!merge.is_clean()) return std::optional<FileFix>();
-  return FileFix{file.path, held->bytes, merged_text(merge, base, ours, theirs), held->stat.mode};
+  GALLEY_ASSIGN(JournalSide kept, kept_properties(places.work_tree, file.path, held->stat));
+  return FileFix{file.path, held->bytes, merged_text(merge, base, ours, theirs), std::move(kept)};
 }
 
 /// The files of a fix, and its journal.
@@ -315,15 +333,16 @@ Result<std::string> index_of(const GitProgram& git) {
 }
 
 /// Writes the new files durably to the slots, for the exchange.
-Result<void> write_slots(const WritableDirectory& slots, const std::vector<FileFix>& following) {
+Result<void> write_slots(const Slots& slots, const std::vector<FileFix>& following,
+                         std::vector<std::string>& warnings) {
+  Slots::WriteOptions how;
+  how.is_synced = true;
   for (size_t i = 0; i < following.size(); ++i) {
-    GALLEY_ASSIGN(const auto file,
-                  slots.open_writable_file(fix_slot(i), OpenMode::kCreateNew, 0600));
-    GALLEY_TRY(file->write_at(0, following[i].fixed));
-    GALLEY_TRY(file->set_mode(following[i].mode));
-    GALLEY_TRY(file->sync());
+    const FileFix& fix = following[i];
+    const auto content = std::make_shared<const std::string>(fix.fixed);
+    GALLEY_TRY(slots.write(fix_slot(i), fix.path, fix.kept, content, how, warnings));
   }
-  return slots.sync();
+  return slots.directory().sync();
 }
 
 Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const Proposal& change,
@@ -394,7 +413,7 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
     } else if (!now || ContentId::of(*now) != other || caught != wanted) {
       continue;
     }
-    FileFix back{file.path, *std::move(now), *std::move(kept), 0};
+    const FileFix back{file.path, *std::move(now), *std::move(kept), {}};
     GALLEY_ASSIGN(const std::string why, follow_index(places.work_tree, back, slots, fix_slot(i)));
     const auto left = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
     if (!why.empty() && left && ContentId::of(*left) == caught) {
@@ -494,12 +513,13 @@ Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
   if (plan.files.empty()) return put;
   const RelPath folder = fix_folder(places.state);
   GALLEY_TRY(make_directories(places.state.root(), folder, kPrivateDirectory));
-  GALLEY_ASSIGN(const auto slots, places.state.root().open_writable_directory(folder));
-  GALLEY_TRY(write_slots(*slots, plan.following));
-  GALLEY_TRY(write_fix_journal(*slots, plan.journal));
+  GALLEY_ASSIGN(auto opened, places.state.root().open_writable_directory(folder));
+  GALLEY_ASSIGN(const Slots slots, Slots::in_folder(std::move(opened)));
+  GALLEY_TRY(write_slots(slots, plan.following, put.warnings));
+  GALLEY_TRY(write_fix_journal(slots.directory(), plan.journal));
   const auto done = [&]() -> Result<void> {
     GALLEY_ASSIGN(auto locks, changed_indexes(git, layout, places, plan));
-    return publish_fix(std::move(locks), places, plan, *slots, put);
+    return publish_fix(std::move(locks), places, plan, slots.directory(), put);
   }();
   // This runs after an error too: the index decides, and nothing of the fix is left.
   const auto finished = finish_under_lock(git, places);

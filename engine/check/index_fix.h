@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/commit/journal.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/git/git_program.h"
@@ -75,7 +76,7 @@ struct FileFix {
   RelPath path = RelPath::root();
   std::string held;   ///< its bytes when it was read
   std::string fixed;  ///< the bytes that it gets
-  uint32_t mode = 0;
+  JournalSide kept;   ///< the properties that the new file takes over
 };
 
 /// If the file still has the old bytes, exchanges it for the one in `slots`, which has the fixed

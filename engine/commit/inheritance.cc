@@ -134,11 +134,12 @@ Result<void> Inheritance::take_over(JournalOp& op) {
   op.after.uid = source->uid;
   op.after.gid = source->gid;
   op.after.attributes = source->attributes;
-  // As write(2) does: new content does not inherit file capabilities of the old content.
-  if (source->node.content != op.after.node.content) {
-    std::erase_if(op.after.attributes, [](const auto& a) { return a.name == kCapability; });
-  }
+  if (source->node.content != op.after.node.content) drop_capabilities(op.after);
   return {};
+}
+
+void drop_capabilities(JournalSide& side) {
+  std::erase_if(side.attributes, [](const auto& a) { return a.name == kCapability; });
 }
 
 uint32_t Inheritance::special_bits_of(const JournalOp& op) const {

@@ -59,6 +59,9 @@ class Inheritance {
   std::map<RelPath, RelPath> moved_;
 };
 
+/// As write(2) does: new content does not inherit file capabilities of the old content.
+void drop_capabilities(JournalSide& side);
+
 // POSIX ACLs as extended attributes have them: version 2, then entries of tag, rights and id, all
 // little endian (linux/posix_acl_xattr.h).
 

@@ -184,16 +184,19 @@ Result<Slots> Slots::create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(state.slots().make_directory(path, kPrivateDirectory));
   GALLEY_ASSIGN(auto directory, state.slots().open_writable_directory(path));
-  GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
-  return Slots(std::move(directory), ours);
+  return in_folder(std::move(directory));
+}
+
+Result<Slots> Slots::in_folder(std::unique_ptr<WritableDirectory> folder) {
+  GALLEY_ASSIGN(const FileStat ours, folder->stat(RelPath::root()));
+  return Slots(std::move(folder), ours);
 }
 
 Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   const RelPath path = slot_path(id);
   GALLEY_TRY(make_directories(state.slots(), path, kPrivateDirectory));
   GALLEY_ASSIGN(auto directory, state.slots().open_writable_directory(path));
-  GALLEY_ASSIGN(const FileStat ours, directory->stat(RelPath::root()));
-  return Slots(std::move(directory), ours);
+  return in_folder(std::move(directory));
 }
 
 Result<RelPath> Slots::write_complete(size_t op, const RelPath& path, const JournalSide& side,

@@ -28,6 +28,8 @@ class Slots {
   static constexpr std::string_view kWritingSuffix = ".writing";
 
   static Result<Slots> create(const StateDirectory& state, TxId id);
+  /// Makes objects in a folder that only the caller uses, for another writer of the workspace.
+  static Result<Slots> in_folder(std::unique_ptr<WritableDirectory> folder);
   /// Opens the existing slots, for recovery; creates them when absent.
   static Result<Slots> open_or_create(const StateDirectory& state, TxId id);
 

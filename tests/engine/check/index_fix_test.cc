@@ -1,6 +1,7 @@
 #include "engine/check/index_fix.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -39,8 +40,8 @@ class FollowIndexTest : public ::testing::Test {
     plan->at = renames.empty() ? 0 : renames.front();
     // As put_into_index() makes it, on the same file system.
     tree_.write("slot", kFixed, 0755);
-    auto followed = follow_index(*directory, {rel("sub/a.txt"), kJudged, kFixed, 0755}, *directory,
-                                 rel("slot"));
+    auto followed =
+        follow_index(*directory, {rel("sub/a.txt"), kJudged, kFixed, {}}, *directory, rel("slot"));
     renames_.clear();
     for (size_t i = 0; i < plan->calls.size(); ++i) {
       if (plan->calls[i].name == "rename") renames_.push_back(i + 1);
@@ -248,6 +249,24 @@ TEST_F(KilledFix, IsCompletedByTheNextCommandOrHadNoEffect) {
   }
   EXPECT_GT(was_fixed, 0U);
   EXPECT_LT(was_fixed, calls);
+}
+
+TEST_F(KilledFix, TheNewFileKeepsOwnerAttributesAndMode) {
+  const std::string file = "a.txt";
+  ASSERT_TRUE(work_tree_->set_attribute(rel(file), {"user.note", "hello"}).has_value());
+  const bool may_give = ::geteuid() == 0;
+  ASSERT_TRUE(!may_give || work_tree_->set_owner(rel(file), 1234, 1234).has_value());
+  ASSERT_TRUE(work_tree_->set_mode(rel(file), 0640).has_value());
+  const FileStat before = work_tree_->stat(rel(file)).value();
+  (void)fix_until(0);
+  ASSERT_EQ(read(file), "fixed a.txt\n");
+  const FileStat after = work_tree_->stat(rel(file)).value();
+  EXPECT_EQ(after.uid, before.uid);
+  EXPECT_EQ(after.gid, before.gid);
+  EXPECT_EQ(after.mode, before.mode);
+  EXPECT_EQ(work_tree_->attributes(rel(file)).value(),
+            (std::vector<ExtendedAttribute>{{"user.note", "hello"}}));
+  EXPECT_TRUE((*put_)->warnings.empty());
 }
 
 TEST_F(KilledFix, AFailureAfterTheIndexWasReplacedIsAWarning) {
