@@ -145,6 +145,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
                                        [](const MergedPath& path) { return path.markers > 0; });
   if (has_markers) {
     GALLEY_ASSIGN(Transaction transaction, workspace.begin_stored(who));
+    GALLEY_TRY(inner(transaction).resolve_undo({plan.tool, plan.undoes, plan.also_undoes}));
     GALLEY_ASSIGN(const std::string next,
                   stage_markers(session, transaction, plan.proposal, plan.merged, document));
     if (!next.empty()) session.print_error_lines(printable_line(next) + "\n");

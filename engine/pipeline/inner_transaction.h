@@ -44,6 +44,8 @@ class InnerTransaction {
   Result<FixReport> fix();
   /// As Transaction::stage_with_markers, with the number of markers in each file.
   Result<RebaseOutcome> stage_with_markers(const Proposal& proposal);
+  /// Lets the commit of this stored transaction be recorded as an undo.
+  Result<void> resolve_undo(const ResolvedUndo& undo);
   /// The result of rebase_staged().
   struct StagedRebase {
     std::vector<MergedPath> merged;       ///< paths that were merged or resolved

@@ -298,7 +298,7 @@ Result<BisectReport> InnerTransaction::bisect(const BisectOptions& options) {
                          workspace.place.clock());
 }
 
-Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
+Result<CommitOutcome> Transaction::commit(const CommitRequest& wanted) {
   if (state_->is_over) return no_longer_open();
   if (state_->options.is_preview || state_->is_view) {
     return fail(ErrorKind::kUsage, "transaction.preview",
@@ -306,6 +306,15 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   }
   if (state_->options.reads_only) return fail(refusal_of_writing());
   if (state_->unstaged_run) return fail(*state_->unstaged_run);
+  CommitRequest request = wanted;
+  if (state_->stage) {
+    GALLEY_ASSIGN(const auto undo, read_resolved_undo(state_->stage->directory()));
+    if (undo) {
+      request.tool = undo->tool;
+      request.undoes = undo->undoes;
+      request.also_undoes = undo->also_undoes;
+    }
+  }
   std::optional<CommitOutcome> outcome;
   CommitNumber on_number;
   if (state_->live_run) {
@@ -487,6 +496,11 @@ Result<RebaseOutcome> InnerTransaction::stage_with_markers(const Proposal& propo
   GALLEY_TRY(passed);
   if (std::holds_alternative<Rebased>(*outcome)) GALLEY_TRY(outer_->save());
   return *std::move(outcome);
+}
+
+Result<void> InnerTransaction::resolve_undo(const ResolvedUndo& undo) {
+  GALLEY_TRY(outer_->stage_directory());
+  return write_resolved_undo(state_->stage->directory(), undo);
 }
 
 Result<std::vector<Conflict::Path>> Transaction::stage_with_markers(const Proposal& proposal) {

@@ -23,6 +23,8 @@ namespace {
 constexpr std::string_view kAboutMagic = "galley stage 1\n";
 constexpr std::chrono::milliseconds kPollEvery{10};
 constexpr std::string_view kCommit = "commit";
+constexpr std::string_view kUndo = "undo";
+constexpr uint64_t kMaxUndoBytes = uint64_t{1} << 20U;
 constexpr uint64_t kMaxAboutBytes = uint64_t{64} << 10U;
 constexpr uint64_t kMaxOverlayBytes = uint64_t{256} << 20U;
 /// A file of staged entries that grew by less is not rewritten.
@@ -156,6 +158,7 @@ Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageHe
   GALLEY_TRY(child.share_contents(stage_));
   GALLEY_TRY(share_file(directory(), child.directory(), "overlay"));
   GALLEY_TRY(copy_file(directory(), child.directory(), "calls"));
+  GALLEY_TRY(copy_file(directory(), child.directory(), kUndo));
   GALLEY_TRY(note_fork(child.directory(), id()));
   if (about.has_markers) GALLEY_TRY(replace_file(child.directory(), "markers", ""));
   if (!about_.contributors.empty()) {
@@ -321,6 +324,35 @@ Result<std::string> read_git_message(const Directory& stage) {
   auto message = read_file(stage, message_file(), kMaxGitMessageBytes);
   if (message || message.error().kind != ErrorKind::kNotFound) return message;
   return std::string();
+}
+
+Result<void> write_resolved_undo(const WritableDirectory& stage, const ResolvedUndo& undo) {
+  std::string text = undo.tool + " " + undo.undoes.str();
+  for (const TxId also : undo.also_undoes) text += " " + also.str();
+  return replace_file(stage, kUndo, text);
+}
+
+Result<std::optional<ResolvedUndo>> read_resolved_undo(const Directory& stage) {
+  const auto text = read_file(stage, chosen_path(kUndo), kMaxUndoBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return std::optional<ResolvedUndo>();
+  if (!text) return fail(text.error());
+  ResolvedUndo undo;
+  std::vector<TxId> ids;
+  for (size_t at = text->find(' '); at != std::string::npos;) {
+    const size_t end = text->find(' ', at + 1);
+    const auto id = TxId::parse(std::string_view(*text).substr(at + 1, end - at - 1));
+    if (!id) break;
+    ids.push_back(*id);
+    at = end;
+  }
+  if (ids.empty()) {
+    return fail(ErrorKind::kInvalid, "stage.damaged",
+                "the undo that this transaction resolves cannot be read; roll it back");
+  }
+  undo.tool = text->substr(0, text->find(' '));
+  undo.undoes = ids.front();
+  undo.also_undoes.assign(ids.begin() + 1, ids.end());
+  return std::optional<ResolvedUndo>(std::move(undo));
 }
 
 Result<void> write_comments(const WritableDirectory& stage,

@@ -48,6 +48,7 @@ struct StageHeader {
 ///     overlay.new the replaced file, for reuse
 ///     calls       the changes of each call (staging/overlay/staged_step.h), in appended parts
 ///     markers     exists if conflict markers were staged
+///     undo        the transactions whose undo it resolves, and how the undo is recorded
 ///     comments    what a person wrote about it in `galley review`
 ///     commit      the number and the proposal of its commit, noted just before it. If the history
 ///                 has that commit, the transaction does not exist.
@@ -123,6 +124,21 @@ inline constexpr size_t kMaxGitMessageBytes = size_t{64} << 10U;
 
 /// Returns the message, or an empty text without one.
 [[nodiscard]] Result<std::string> read_git_message(const Directory& stage);
+
+/// The undo whose conflicts a stored transaction resolves: its commit is recorded as this undo.
+struct ResolvedUndo {
+  std::string tool;  ///< for CommitMeta::tool
+  TxId undoes;
+  std::vector<TxId> also_undoes = {};
+};
+
+/// Stores the undo.
+[[nodiscard]] Result<void> write_resolved_undo(const WritableDirectory& stage,
+                                               const ResolvedUndo& undo);
+
+/// Returns the undo, or nullopt without one.
+/// Errors: kInvalid `stage.damaged` for a text that write_resolved_undo() does not write.
+[[nodiscard]] Result<std::optional<ResolvedUndo>> read_resolved_undo(const Directory& stage);
 
 /// What a person wrote in `galley review` about a place of a transaction.
 struct ReviewComment {

@@ -165,6 +165,25 @@ class Conflicts(SystemCase):
         self.assertEqual((self.work / "b.bin").read_bytes(), b"\0two")
         self.assertIn(b"no markers help here", self.galley("-q", "commit", "--conflict=markers", expect=1).stderr)
 
+    def test_a_resolved_undo_or_redo_counts_as_one(self):
+        def resolve(command):
+            tx = json.loads(self.galley("--json", command, "--conflict=markers", expect=1).stdout)["tx"]
+            self.galley("stage", "--tx", tx, stdin=json.dumps({"path": "f.txt", "content": command}).encode(), expect=0)
+            self.galley("commit", "--tx", tx, expect=0)
+
+        self.work = self.scratch / "undone"
+        self.work.mkdir()
+        for name, text in (("g.txt", "1\n"), ("f.txt", "a\n"), ("f.txt", "b\n")):
+            self.galley("apply", stdin=json.dumps({"path": name, "content": text}).encode(), expect=0)
+        (self.work / "f.txt").write_text("mine\n")
+        resolve("undo")
+        self.assertIn(b"undone by 4", self.galley("log", "--oneline", expect=0).stdout)
+        (self.work / "f.txt").write_text("other\n")
+        resolve("redo")
+        self.assertIn(b"undone by 5", self.galley("log", "--oneline", expect=0).stdout)
+        self.assertIn(b"nothing", self.galley("redo", expect=1).stderr)
+        self.galley("undo", "3", "--conflict=markers", expect=1)
+
     def test_an_undo_shows_both_sides_and_stages_markers(self):
         self.write("a.txt", "one\ntwo\nthree\n")
         self.galley("begin", expect=0)

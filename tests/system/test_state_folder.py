@@ -21,7 +21,7 @@ PLACEHOLDERS = {"<tx>": r"[0-9a-f]+", "<n>": r"\d+", "<hh>": r"[0-9a-f]{2}", "<h
 
 # The meaning of the words in the page's columns. A command in `code` means itself.
 COMMITS = {"apply", "commit", "pick", "undo", "redo"}
-STAGING = {"stage", "call", "exec", "edit", "validate", "commit"}
+STAGING = {"undo", "stage", "call", "exec", "edit", "validate", "commit"}
 RETIREMENT = COMMITS | {"recover", "doctor", "gc"}
 END = {"commit", "pick", "rollback", "gc"}
 WORDS = {"the first write": {"apply", "begin"}, "a commit": COMMITS, "a recovery": RETIREMENT,
@@ -249,6 +249,10 @@ class StateFolder(SystemCase):
         (self.work / "README.md").write_text("on disk\n")
         self.galley("commit", "--tx", tx, "--conflict=markers", expect=1)
         self.galley("rollback", "--tx", tx, expect=0)
+        self.put("README.md", "to undo\n", "apply")
+        (self.work / "README.md").write_text("changed since\n")
+        said = self.galley("--json", "undo", "--conflict=markers", expect=1)
+        self.galley("rollback", "--tx", json.loads(said.stdout)["tx"], expect=0)
 
     def link_a_commit_of_git(self):
         self.put("committed.txt", "by git, too\n", "apply")
