@@ -11,6 +11,7 @@
 #include "cli/history_text.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "engine/audit/recorded_calls.h"
 #include "engine/history/blame.h"
 #include "engine/history/history.h"
 #include "engine/history/index.h"
@@ -224,6 +225,8 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
   return finish_undo(session, outcome, document, nothing);
 }
 
+constexpr size_t kMaxNamed = 10;  ///< transactions that a message names
+
 using NewestFirst = std::set<TxId, std::greater<>>;
 
 /// Whether a word can only mean a transaction: `12`, `@`, `@~1`.
@@ -256,18 +259,57 @@ Result<NewestFirst> several_ids(Session& session) {
   return ids;
 }
 
+/// The transactions of a session that `gc` dropped from the history.
+Result<std::vector<std::string>> dropped_of(const History& history, const std::string& session) {
+  std::vector<std::string> dropped;
+  GALLEY_ASSIGN(const auto kept, history.ids());
+  if (session.empty() || kept.empty() || kept.front().value == 1) return dropped;
+  GALLEY_ASSIGN(const auto committed, committed_by_session(history.state().root(), session));
+  for (const TxId id : committed) {
+    if (id < kept.front()) dropped.push_back(id.str());
+  }
+  return dropped;
+}
+
+/// Says that a turn may be incomplete: it is the oldest one left of a session of which `gc` dropped
+/// transactions. The audit log does not have their turns.
+Result<void> warn_of_dropped(Session& session, const History& history, const TurnSummary& turn) {
+  GALLEY_ASSIGN(const auto dropped, dropped_of(history, turn.session));
+  if (dropped.empty()) return {};
+  HistoryFilter filter;
+  filter.session = turn.session;
+  filter.with_lines = false;
+  GALLEY_ASSIGN(const auto left, history.list(filter));
+  if (left.back().id != turn.id) return {};
+  session.say("warning: the history no longer has transactions " + join_some(dropped, kMaxNamed) +
+              " of the same session, which may belong to this turn");
+  return {};
+}
+
 /// The transactions of --session or --turn that are in effect, newest first.
 Result<std::vector<TxId>> ids_of_group(Session& session, const History& history) {
   const Arguments& arguments = session.arguments();
   if (!arguments.turn.empty()) {
     GALLEY_ASSIGN(const TurnSummary turn,
                   find_turn(history, arguments.turn, session.hooked_session()));
+    GALLEY_TRY(warn_of_dropped(session, history, turn));
     return turn.in_effect();
   }
   HistoryFilter filter;
   filter.session = arguments.of_session;
   filter.with_lines = false;
   GALLEY_ASSIGN(const auto transactions, history.list(filter));
+  GALLEY_ASSIGN(const auto dropped, dropped_of(history, filter.session));
+  if (!transactions.empty() && !dropped.empty()) {
+    std::vector<std::string> rest;
+    for (const TxId id : ids_in_effect(transactions)) rest.push_back(id.str());
+    return fail(
+        ErrorKind::kRefused, "undo.incomplete",
+        "the history no longer has transactions " + join_some(dropped, kMaxNamed) +
+            " of this session, so not all of it can be undone" +
+            (rest.empty() ? std::string()
+                          : "; to undo the rest: " + session.hint("undo ") + join(rest, " ")));
+  }
   if (!transactions.empty()) return ids_in_effect(transactions);
   return fail(ErrorKind::kNotFound, "undo.unknown_session",
               "nothing was committed by a session '" + printable_line(arguments.of_session) +

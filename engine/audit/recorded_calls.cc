@@ -142,6 +142,19 @@ Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
   return found;
 }
 
+Result<std::vector<TxId>> committed_by_session(const Directory& state_root,
+                                               std::string_view session) {
+  std::vector<TxId> found;
+  GALLEY_TRY(for_each_record_with(state_root, {R"("kind":"commit")"}, [&](const json& record) {
+    if (text_member(record, "session_id") != session) return;
+    const std::string kind = text_member(record, "kind");
+    const auto id =
+        committed_as(kind, text_member(record, "tx"), text_member(record, "execution_id"));
+    if (id && kind == "commit") found.push_back(*id);
+  }));
+  return found;
+}
+
 namespace {
 
 using Forks = std::vector<std::pair<std::string, std::string>>;  // parent and child, oldest first

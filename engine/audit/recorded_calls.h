@@ -48,6 +48,11 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
 Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
     const Directory& state_root);
 
+/// The numbers of the transactions that a session committed, oldest first, without its undos. They
+/// may be no longer in the history.
+Result<std::vector<TxId>> committed_by_session(const Directory& state_root,
+                                               std::string_view session);
+
 /// The commands of the tool Bash that changed something and are in a commit, oldest first.
 Result<std::map<TxId, std::vector<std::string>>> committed_commands(const Directory& state_root);
 

@@ -39,6 +39,24 @@ class TurnCase(SystemCase):
         return said["reason"], said["message"]
 
 
+class Pruned(TurnCase):
+    def test_the_undo_of_a_session_is_refused_without_all_of_it(self):
+        self.prompt("one")
+        for name in ("a", "b", "c"):
+            self.write(name, "agent\n")
+        for journal in (self.work / ".galley" / "j").glob("*.j"):  # the state after retirement
+            journal.rename(self.work / ".galley" / "undo" / journal.name)
+        (self.work / "galley.toml").write_text("[history]\nkeep_transactions = 2\n")
+        self.galley("gc", expect=0)
+        reason, message = self.refused("undo", "--session", "s")
+        self.assertEqual(reason, "undo.incomplete")
+        self.assertIn("no longer has transactions 1 of", message)
+        self.assertIn("undo 3 2", message)
+        said = self.galley("undo", "--turn", "last", expect=0).stderr.decode()
+        self.assertIn("no longer has transactions 1 of", said)
+        self.assertEqual(self.read("c"), None)
+
+
 class Ranges(TurnCase):
     def setUp(self):
         super().setUp()
