@@ -393,7 +393,17 @@ Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& sour
                      [&](const std::string& base_tree) { return diff_trees(base_tree, to_tree); });
 }
 
+Error no_work_tree() {
+  return {ErrorKind::kUsage, "check.no_worktree",
+          "this repository is bare and has no work tree; judge a commit or a range of it", "", 0};
+}
+
 Result<std::vector<GitRawChange>> GitCheck::State::staged() {
+  if (layout.work_tree.empty()) {
+    // Without an index, every file would count as deleted.
+    GALLEY_ASSIGN(const std::string listed, git.run({"ls-files", "--cached"}));
+    if (listed.empty()) return fail(no_work_tree());
+  }
   GALLEY_ASSIGN(const std::string head, head_tree());
   rules_tree = head;
   GALLEY_ASSIGN(const auto sides, sides_of_head());
@@ -407,10 +417,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::staged() {
 }
 
 Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
-  if (layout.work_tree.empty()) {
-    return fail(ErrorKind::kUsage, "check.no_worktree",
-                "this repository is bare and has no work tree; judge a commit or a range of it");
-  }
+  if (layout.work_tree.empty()) return fail(no_work_tree());
   GALLEY_ASSIGN(const std::string head, head_tree());
   rules_tree = head;
   GALLEY_ASSIGN(const auto sides, sides_of_head());

@@ -317,7 +317,8 @@ class Ranges(CheckCase):
         self.run_git(self.scratch, "clone", "-q", "--bare", str(self.repo), str(bare))
         said = self.check(bare, "--range", "HEAD~1..HEAD", expect=1)
         self.assertEqual(self.rules_of(said), {("json.syntax", "x.json")})
-        self.assertEqual(self.check(bare, "--worktree", expect=2)["reason"], "check.no_worktree")
+        for options in ([], ["--worktree"]):
+            self.assertEqual(self.check(bare, *options, expect=2)["reason"], "check.no_worktree")
 
     def test_a_shallow_clone_says_what_is_missing(self):
         self.commit(self.repo, {"x.json": "{}\n"})
