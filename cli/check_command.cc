@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "cli/commands.h"
 #include "cli/documents.h"
+#include "cli/hook_judgement.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "cli/reports.h"
@@ -142,10 +143,12 @@ Result<int> check_repository(Session& session) {
   GALLEY_ASSIGN(const CheckSource source, check_source(session));
   GALLEY_ASSIGN(auto check, open_check(session, source));
   Json document = {{"schema", "galley.check/1"}, {"ok", false}};
+  bool is_fixed = false;
   if (session.arguments().fix) {
     session.terminal().work_on("running the validators that fix");
     GALLEY_ASSIGN(const StagedFixes fixes, check->fix());
     tell_fixes(session, fixes, document);
+    is_fixed = !fixes.put.staged.empty();
     GALLEY_ASSIGN(check, open_check(session, source));
   }
   for (const std::string& notice : check->notices()) session.say("galley: " + notice);
@@ -161,6 +164,14 @@ Result<int> check_repository(Session& session) {
   GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
   GALLEY_TRY(write_verdict(session, subject, preview.verdict));
   document["source"] = source_name(source.kind);
+  if (is_fixed && preview.proposal.is_empty()) {
+    // Without this refusal, a hook would let git write a commit without changes.
+    GALLEY_ASSIGN(const bool merges, is_merging(GitProgram()));
+    if (!merges) {
+      return fail(ErrorKind::kRefused, "check.nothing_left",
+                  "the fix takes the whole staged change back, so nothing is left to commit");
+    }
+  }
   return finish_judgement(session, preview, document);
 }
 

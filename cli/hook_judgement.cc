@@ -131,6 +131,12 @@ void tell(Session& session, const std::string& ref, bool is_yes, const std::stri
 
 }  // namespace
 
+Result<bool> is_merging(const GitProgram& git) {
+  GALLEY_ASSIGN(const PipedOutput said,
+                git.try_run({"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}));
+  return said.status == 0;
+}
+
 Result<int> judge_staged(Session& session) {
   GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, CheckSource()));
   if (session.is_json()) {
@@ -204,12 +210,6 @@ Result<std::vector<ContributingTransaction>> contributors(
   GALLEY_ASSIGN(const Workspace* workspace, session.open_without_recovery());
   if (persistent_of(*workspace).state() == nullptr) return std::vector<ContributingTransaction>();
   return contributing_transactions(History(*persistent_of(*workspace).state()), git, changes);
-}
-
-Result<bool> is_merging(const GitProgram& git) {
-  GALLEY_ASSIGN(const PipedOutput said,
-                git.try_run({"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}));
-  return said.status == 0;
 }
 
 Result<int> put_trailers(Session& session) {

@@ -3,6 +3,7 @@
 #include "base/result.h"
 #include "cli/session.h"
 #include "engine/git_hooks/ref_updates.h"
+#include "staging/git/git_program.h"
 
 namespace galley {
 
@@ -15,6 +16,9 @@ Result<int> judge_push(Session& session);
 /// Whether the gate approves the commits that an update of a reference adds to this repository.
 /// Prints the reasons of a refusal.
 Result<bool> judge_update(Session& session, const RefUpdate& update);
+
+/// Whether a merge is in progress, so that the next commit has several parents.
+[[nodiscard]] Result<bool> is_merging(const GitProgram& git);
 
 /// `galley hook install`, `uninstall` and `run`.
 int run_hook(Session& session);

@@ -124,6 +124,14 @@ class Fixes(CheckCase):
         self.assertEqual(self.index_of("other.md"), b"lower\n")
         self.assertEqual(self.run_git(self.repo, "status", "--porcelain"), b"M  a.txt\nA  other.md\n")
 
+    def test_a_fix_that_leaves_nothing_to_commit_is_a_no(self):
+        self.commit(self.repo, {"a.txt": "UPPER\n"})
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.assertEqual(self.check(self.repo, "--fix", expect=1)["reason"], "check.nothing_left")
+        self.assertEqual(self.run_git(self.repo, "status", "--porcelain"), b"")
+        self.check(self.repo, "--fix")
+
     def test_a_file_with_other_changes_of_the_same_lines_is_not_fixed(self):
         self.put(self.repo, {"a.txt": "lower\n"})
         self.run_git(self.repo, "add", "-A")
