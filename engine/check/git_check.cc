@@ -439,12 +439,21 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
                                                    "--exclude-standard", "-z"}));
   GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
   for (std::string& path : split_at_nul(others)) {
+    const bool is_repository = path.ends_with('/');  // one that `git add` makes a submodule
+    if (is_repository) path.pop_back();
     const auto parsed = RelPath::parse(path);
-    if (path.ends_with('/') || (parsed && parsed->is_protected())) continue;
+    if (parsed && parsed->is_protected()) continue;
     GitRawChange change;
     change.status = 'A';
     change.new_mode = 0100644;
-    if (parsed) {
+    if (is_repository) {
+      const auto inner = GitProgram::in_other_repository(layout.work_tree + "/" + path);
+      const auto commit = inner.run({"rev-parse", "--verify", "HEAD"});
+      if (!commit && commit.error().reason != "git.failed") return fail(commit.error());
+      if (!commit) continue;  // it has no commit, so git does not add it either
+      change.new_mode = kGitLinkMode;
+      change.new_id = without_line_end(*commit);
+    } else if (parsed) {
       GALLEY_ASSIGN(const FileStat stat, files->stat(*parsed));
       if ((stat.mode & 0100U) != 0) change.new_mode = 0100755;
     }

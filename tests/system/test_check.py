@@ -163,6 +163,15 @@ class Staged(CheckCase):
         self.run_git(self.repo, "add", "-A")
         self.assertIn(("json.syntax", "line\nbreak.json"), self.rules_of(self.check(self.repo, expect=1)))
 
+    def test_an_untracked_repository_is_a_submodule_as_for_git_add(self):
+        self.make("repo/inner")
+        (self.repo / "empty").mkdir()
+        self.run_git(self.repo / "empty", "init", "-q")
+        self.assertEqual(self.changes_of(self.check(self.repo, "--worktree")), {("create", "inner")})
+        self.put(self.repo, {"galley.toml": '[policy.effects]\nsubmodules = "deny"\n'})
+        self.run_git(self.repo, "commit", "-qm", "rules", "galley.toml")
+        self.check(self.repo, "--worktree", expect=1)
+
     def test_a_moved_submodule_is_an_effect(self):
         inner = self.make("inner")
         self.run_git(self.repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "mod")
