@@ -51,7 +51,7 @@ Error filtered(const std::string& path, const std::string& by) {
   return {ErrorKind::kRefused, "check.filtered",
           "'" + printable_line(path) + "' is stored by way of " + printable_line(by) +
               ", which is not run while a change is judged; stage it and judge what is staged: "
-              "galley check --staged",
+              "galley check --staged. If it is unchanged, let git notice that: git status",
           path, 0};
 }
 

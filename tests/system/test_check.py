@@ -634,6 +634,7 @@ class LineEnds(CheckCase):
         said = self.worktree(expect=1)
         self.assertEqual(said["reason"], "check.filtered")
         self.assertIn("--staged", said["message"])
+        self.assertIn("git status", said["message"])
         self.assertFalse((self.scratch / "ran").exists())
 
 
