@@ -275,7 +275,8 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<WritableDirect
   const auto open = [&](std::string_view name) -> Result<std::unique_ptr<WritableDirectory>> {
     auto opened = state.root_->open_writable_directory(chosen_path(name));
     if (opened || opened.error().kind != ErrorKind::kNotFound) return opened;
-    if (missing == MissingPart::kRefuse) {
+    // git does not store empty folders, so after a `git stash pop` only the journals must be there.
+    if (missing == MissingPart::kRefuse && name == "j") {
       return fail(ErrorKind::kRefused, "state.not_adoptable",
                   "'.galley' has no '" + std::string(name) +
                       "', so it is incomplete and cannot be adopted; move it away",

@@ -87,6 +87,22 @@ TEST(StateDirectory, IsNotTrustedInAnotherFolder) {
   EXPECT_EQ((*adopted)->workspace_id(), foreign->workspace_id());
 }
 
+TEST(StateDirectory, CanBeAdoptedWithoutItsEmptyFolders) {
+  const auto workspace = make_memory_directory();
+  ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
+  ASSERT_TRUE(workspace->set_mode(rel(".galley"), 0777));
+  for (const char* name : {".galley/undo", ".galley/slot"}) {
+    ASSERT_TRUE(workspace->remove_directory(rel(name)));
+  }
+  auto foreign = StateDirectory::open_foreign(*workspace);
+  ASSERT_TRUE(foreign) << foreign.error().message;
+  ASSERT_TRUE(foreign->adopt(*workspace));
+  EXPECT_TRUE(StateDirectory::open(*workspace)->has_value());
+  ASSERT_TRUE(workspace->set_mode(rel(".galley"), 0777));
+  ASSERT_TRUE(workspace->remove_directory(rel(".galley/j")));
+  EXPECT_EQ(StateDirectory::open_foreign(*workspace).error().reason, "state.not_adoptable");
+}
+
 TEST(StateDirectory, ModeIsRestoredWhenOthersCanOnlyEnterIt) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
