@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -187,7 +188,17 @@ constexpr size_t kProposalDigits = 12;
 /// The line that `git commit -v` writes above the diff, after the comment character.
 constexpr std::string_view kScissors = " ------------------------ >8 ------------------------\n";
 
-/// Whether the message has text that git would keep.
+/// Whether git keeps lines that begin with the comment character. It tells the hooks that it starts
+/// no editor (githooks(5)), and then it strips such lines only if that is configured. A hook cannot
+/// see `--cleanup=strip`.
+Result<bool> keeps_comments(const GitProgram& git) {
+  const char* editor = std::getenv("GIT_EDITOR");
+  if (editor == nullptr || std::string_view(editor) != ":") return false;
+  GALLEY_ASSIGN(const PipedOutput said, git.try_run({"config", "--get", "commit.cleanup"}));
+  return trim(said.output) != "strip";
+}
+
+/// Whether the message has text besides comments.
 Result<bool> has_text(const GitProgram& git, std::string message) {
   const size_t cut = message.find(kScissors);
   if (cut != std::string::npos) message.erase(message.rfind('\n', cut) + 1);
@@ -200,6 +211,16 @@ Result<std::string> comment_character(const GitProgram& git) {
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"config", "--get", "core.commentChar"}));
   const std::string_view character = trim(said.output);
   return character.size() == 1 ? std::string(character) : std::string("#");
+}
+
+/// A comment character that begins no line of the message.
+std::string unused_comment_character(std::string_view message) {
+  for (const char character : std::string_view("#;@!$%^&|:")) {
+    const bool is_used = message.starts_with(character) ||
+                         message.find(std::string("\n") + character) != std::string_view::npos;
+    if (!is_used) return {character};
+  }
+  return "#";
 }
 
 }  // namespace
@@ -277,13 +298,15 @@ Result<void> add_trailers(const GitProgram& git, const std::string& file,
                           const std::vector<ContributingTransaction>& transactions) {
   if (transactions.empty()) return {};
   GALLEY_ASSIGN(const std::string message, read_host_file(file, kMaxMessageBytes));
-  GALLEY_ASSIGN(const bool is_wanted, has_text(git, message));
-  if (!is_wanted) return {};
+  GALLEY_ASSIGN(const bool keeps, keeps_comments(git));
+  GALLEY_ASSIGN(const bool has_words, has_text(git, message));
+  if (keeps ? is_blank(message) : !has_words) return {};
   // git would append the trailers to an unfinished last line, which may be the subject.
   if (!message.ends_with('\n')) GALLEY_TRY(write_host_file(file, "\n", true));
   // Runs outside the repository, whose configuration may name a program for each trailer. As in
   // `git commit --trailer`, a line `---` does not end the message.
-  GALLEY_ASSIGN(const std::string comment, comment_character(git));
+  GALLEY_ASSIGN(std::string comment, comment_character(git));
+  if (keeps) comment = unused_comment_character(message);
   std::vector<std::string> words = {"-c",
                                     "core.commentChar=" + comment,
                                     "interpret-trailers",

@@ -293,6 +293,15 @@ class Trailers(HookCase):
             self.galley("hook", "run", "commit-msg", "--", str(message), expect=0)
             self.assertRegex(message.read_text(), r"\Asubject\n\nGalley-Transaction: 1 \w+\nGalley-Agent: fixer\n\Z")
 
+    def test_lines_that_git_keeps_are_not_comments(self):
+        for number, words in enumerate((["#12 fixed"], ["fix", "body\n#12"])):
+            with self.subTest(words):
+                self.put("a.txt", f"{number}\n")
+                self.git("add", "a.txt")
+                self.assert_done(self.run_git("commit", "-q", *[option for word in words for option in ("-m", word)]))
+                text = "\n\n".join(words)
+                self.assertRegex(self.message(), f"\\A{text}\n\nGalley-Transaction: \\d \\w+\nGalley-Agent: fixer\n")
+
     def test_a_message_without_text_still_means_no_commit(self):
         self.put("a.txt", "1\n")
         self.git("add", "a.txt")
