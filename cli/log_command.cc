@@ -116,6 +116,22 @@ Result<int> log(Session& session) {
 }
 
 /// `show ID:PATH`: prints the contents of a file after a transaction.
+/// The file as it was just after the transaction.
+Result<Content> file_after(const Workspace& workspace, const History& history, TxId id,
+                           const RelPath& path) {
+  // The transaction's own image does not depend on what is at the path today.
+  GALLEY_ASSIGN(const Proposal own, history.proposal_of(id));
+  const Change* const change = find_change(own.changes(), path);
+  if (change != nullptr && change->after.kind == FileKind::kRegular) {
+    if (auto image = own.content(change->after)) return *std::move(image);
+  }
+  const Place& place = place_of(workspace);
+  GALLEY_ASSIGN(const Proposal past,
+                proposal_to_tree_after(history, place.files(), id, place.clock()));
+  Overlay view = overlay_of(past, place.files(), place.clock());
+  return view.read(path);
+}
+
 Result<int> show_file(Session& session, const History& history, TxId id, const std::string& name) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(name));
@@ -124,10 +140,7 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
   }
-  GALLEY_ASSIGN(const Proposal past, proposal_to_tree_after(history, place_of(*workspace).files(),
-                                                            id, place_of(*workspace).clock()));
-  Overlay view = overlay_of(past, place_of(*workspace).files(), place_of(*workspace).clock());
-  GALLEY_ASSIGN(const Content content, view.read(path));
+  GALLEY_ASSIGN(const Content content, file_after(*workspace, history, id, path));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.show-file/1"},
                        {"ok", true},

@@ -1,10 +1,19 @@
 """Preview: exactly the effect of apply, and no trace on the disk."""
 
 import json
+import os
 import subprocess
 import unittest
 
 from support import GALLEY, PATCH_OPTIONS, PATCHES, SystemCase, good_patches, need_own_mounts, snapshot
+
+
+class ShownFile(SystemCase):
+    def test_an_earlier_file_does_not_depend_on_what_is_there_today(self):
+        self.galley("apply", stdin=b'{"path": "p", "content": "earlier\\n"}', expect=0)
+        (self.work / "p").unlink()
+        os.mkfifo(self.work / "p")
+        self.assertEqual(self.galley("show", "1:p", expect=0).stdout, b"earlier\n")
 
 
 class Preview(SystemCase):
