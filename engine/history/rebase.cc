@@ -1,5 +1,7 @@
 #include "engine/history/rebase.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -300,7 +302,7 @@ class RebaseRun {
     if (was == FileKind::kDirectory && now == FileKind::kDirectory) {
       return merge_directory(change, found);
     }
-    if (options_->mode == MergeMode::kExact) return changed(change, found.node);
+    if (options_->mode == MergeMode::kExact) return misfit(change, found.node);
     if (was == FileKind::kAbsent && wanted == FileKind::kDirectory && now == FileKind::kDirectory) {
       merged_.push_back({change.path, "already there, with its own mode", 0});
       return {};
@@ -439,13 +441,6 @@ class RebaseRun {
     return std::optional<Node>(merge.node);
   }
 
-  Result<void> changed(const Change& change, const Node& found) {
-    if (found.kind == FileKind::kAbsent) return misfit(change, found);
-    if (change.before.kind == FileKind::kAbsent) return misfit(change, found);
-    return conflict(change, found, "conflict.changed",
-                    "'" + change.path.str() + "' was changed since");
-  }
-
   /// Records the conflicts that can be found without reading lines.
   Result<void> misfit(const Change& change, const Node& found) {
     const std::string name = "'" + change.path.str() + "' ";
@@ -460,7 +455,11 @@ class RebaseRun {
       return conflict(change, found, "conflict.kind",
                       name + "has become " + std::string(kind_with_article(found.kind)));
     }
-    return conflict(change, found, "conflict.changed", name + "was changed since");
+    std::string text = name + "was changed since";
+    if (found.content == change.before.content && found.mode != change.before.mode) {
+      text += fmt::format(": its mode is {:04o}, not {:04o}", found.mode, change.before.mode);
+    }
+    return conflict(change, found, "conflict.changed", std::move(text));
   }
 
   Result<void> conflict(const Change& change, const Node& found, std::string reason,

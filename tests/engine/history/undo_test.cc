@@ -97,6 +97,14 @@ TEST_F(UndoTest, ACreatedFileThatWasRenamedAndChangedIsAConflict) {
   EXPECT_EQ(workspace_.read("g"), "of another\n");
 }
 
+TEST_F(UndoTest, AConflictNamesTheModeThatWasChanged) {
+  const TxId id = workspace_.commit_file("f", "new\n");
+  ASSERT_TRUE(workspace_.root().set_mode(rel("f"), 0600).has_value());
+  const UndoConflict conflict = conflict_of(id);
+  ASSERT_EQ(conflict.paths.size(), 1U);
+  EXPECT_EQ(conflict.paths[0].message, "'f' was changed since: its mode is 0600, not 0644");
+}
+
 TEST_F(UndoTest, SeveralUndoneTogetherFollowRenamesOfOthers) {
   const TxId first = workspace_.commit_file("f", "new\n");
   workspace_.commit([](Overlay& o) { OK(o.move(rel("f"), rel("g"))); });
