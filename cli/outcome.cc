@@ -184,11 +184,14 @@ Result<std::string> stage_markers(Session& session, Transaction& transaction,
     document["marked"].push_back({{"path", path.path.str()}, {"markers", path.markers}});
     names += (names.empty() ? "" : ", ") + path.path.str();
   }
+  // `edit` needs a directory.
+  const bool is_on_branch = !session.arguments().global.repository.empty();
+  const std::string edit = is_on_branch ? "stage --tx " + transaction.id() + " FILE"
+                                        : "edit --tx " + transaction.id() + " PATH";
   const std::string text = fmt::format(
       "staged with conflict markers in transaction {}: {}; edit what is between them with: {}; "
       "then: {}",
-      transaction.id(), names, session.hint("edit --tx " + transaction.id() + " PATH"),
-      session.hint("commit --tx " + transaction.id()));
+      transaction.id(), names, session.hint(edit), session.hint("commit --tx " + transaction.id()));
   if (!document.contains("message")) document["message"] = text;
   return text;
 }

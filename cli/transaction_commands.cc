@@ -128,9 +128,10 @@ Result<int> begin(Session& session) {
                             counted(others.size(), "transaction"),
                             others.size() == 1 ? "is" : "are", fmt::join(others, ", ")));
   }
-  session.say("stage with: " + session.hint("stage FILE") +
-              ", edit PATH, call TOOL JSON, exec -- " + "COMMAND; then: " + session.hint("diff") +
-              ", " + session.hint("commit"));
+  const bool is_on_branch = !session.arguments().global.repository.empty();
+  session.say("stage with: " + session.hint("stage FILE") + (is_on_branch ? "" : ", edit PATH") +
+              ", call TOOL JSON, exec -- COMMAND; then: " + session.hint("diff") + ", " +
+              session.hint("commit"));
   return kExitDone;
 }
 

@@ -427,7 +427,9 @@ class Moves(BranchCase):
         told = self.tell("commit", expect=1)
         self.assertEqual([path["path"] for path in told["conflict"]["paths"]], ["a.txt"])
         self.assertEqual(self.tip(), before)
-        self.branch("commit", "--conflict=markers", expect=1)
+        said = self.branch("commit", "--conflict=markers", expect=1).stderr.decode()
+        self.assertIn(" stage --tx", said)
+        self.assertNotIn("edit --tx", said)
         self.assertIn(b"<<<<<<<", self.branch("diff", expect=0).stdout)
 
     def test_a_reviewed_proposal_stays_valid_if_others_touch_other_files(self):
