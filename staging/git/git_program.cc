@@ -36,15 +36,22 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+/// The first line that begins with `head`, without it; empty: there is none.
+std::string line_after(std::string_view head, std::string_view complaint) {
+  for (const std::string& line : lines_of(complaint)) {
+    if (line.starts_with(head)) return printable_line(line.substr(head.size()), kMaxWordsBytes);
+  }
+  return {};
+}
+
 /// The most important line of git's error output, without `fatal: `. A fatal line is preferred to
 /// the errors before it.
 std::string decisive_line(std::string_view complaint) {
-  const auto lines = lines_of(complaint);
   for (const std::string_view head : {"fatal: ", "error: "}) {
-    for (const std::string& line : lines) {
-      if (line.starts_with(head)) return printable_line(line.substr(head.size()), kMaxWordsBytes);
-    }
+    std::string words = line_after(head, complaint);
+    if (!words.empty()) return words;
   }
+  const auto lines = lines_of(complaint);
   return lines.empty() ? std::string() : printable_line(lines.front(), kMaxWordsBytes);
 }
 
@@ -303,7 +310,10 @@ Error GitProgram::error(std::string_view complaint) {
             words + ". Fetch it first: git fetch --refetch, or git fsck to see what is missing",
         "", 0};
   }
-  return {ErrorKind::kIo, "git.failed", "git failed: " + words, "", 0};
+  // An error before the fatal line often has the cause.
+  const std::string cause = line_after("error: ", complaint);
+  const std::string all = cause.empty() || cause == words ? words : cause + "; " + words;
+  return {ErrorKind::kIo, "git.failed", "git failed: " + all, "", 0};
 }
 
 Error GitProgram::unreadable_output(const Error& why) {

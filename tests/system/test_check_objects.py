@@ -151,6 +151,10 @@ class Damaged(CheckCase):
         return (snapshot(self.repo, with_times=True), self.run_git(self.repo, "ls-files", "-s"),
                 self.run_git(self.repo, "for-each-ref"), self.run_git(self.repo, "rev-parse", "HEAD"))
 
+    def test_the_error_before_gits_fatal_line_is_shown(self):
+        said = self.check(self.repo, expect=3, env={"GIT_CONFIG_COUNT": "1"})
+        self.assertIn("missing config key GIT_CONFIG_KEY_0", said["message"])
+
     def test_an_index_that_git_does_not_take_is_one_message(self):
         index = self.repo / ".git" / "index"
         whole = index.read_bytes()
