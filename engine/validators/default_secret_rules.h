@@ -142,6 +142,23 @@ entropy = 3.7
 regexes = ['''^[a-z]+(?:[._\-][a-z]+)*$''', '''^[A-Z]+(?:[._\-][A-Z]+)*$''', '''^[a-z]+(?:[A-Z][a-z]+)+$''']
 [[rules.allowlists]]
 stopwords = ["example", "placeholder", "changeme", "your", "dummy", "sample", "xxxx", "0123456789"]
+
+# Without quotes, only in files of settings: in code, such a value is an expression. Values with less
+# than two groups of digits, UUIDs, paths and words with numbers are allowed.
+[[rules]]
+id = "unquoted-secret"
+description = "a high-entropy value assigned to a name that says it is secret"
+path = '''(?i)(?:^|/)(?:[^/]*\.(?:ya?ml|ini|conf|cfg|cnf|properties|toml|tfvars|sh|bash|zsh)|[^/]*\.?env(?:rc|\.[^/]*)?|\.[^/.]*rc)$'''
+regex = '''(?im)^[ \t]{0,40}(?:- |export\s{1,3})?[a-z0-9_.\-]{0,40}(?:api_?key|access_?key|secret|auth_?token|access_?token|passwd|password|credential|private_?key)[a-z0-9_.\-]{0,20}[ \t]{0,3}[=:][ \t]{0,3}([a-z0-9_.+/=\-]{20,150})[ \t]*\r?$'''
+keywords = ["key", "secret", "token", "passw", "credential"]
+entropy = 3.7
+[[rules.allowlists]]
+regexes = ['''^[^0-9]*[0-9]*[^0-9]*$''', '''^[^A-Za-z]*$''', '''^\.{0,2}/''', '''^[a-z0-9_.+=\-]*/[a-z0-9_.+=/\-]*$''', '''(?i)^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$''', '''^(?:[A-Za-z]+[0-9]{0,4}|[0-9]+)(?:[._\-/+](?:[A-Za-z]+[0-9]{0,4}|[0-9]+))*$''']
+[[rules.allowlists]]
+regexTarget = "match"
+regexes = ['''(?i)(?:hash|digest|checksum|fingerprint|sha[0-9]*|_id|\.id)[ \t]*[=:]''']
+[[rules.allowlists]]
+stopwords = ["example", "placeholder", "changeme", "your", "dummy", "sample", "xxxx", "0123456789"]
 )TOML";
 
 }  // namespace galley

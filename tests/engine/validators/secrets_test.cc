@@ -55,6 +55,48 @@ TEST_F(Secrets, AssignmentsNeedEntropy) {
   EXPECT_THAT(findings(), ElementsAre("secrets.assigned-secret a.ts:1:17"));
 }
 
+TEST_F(Secrets, AssignmentsInSettingsNeedNoQuotes) {
+  const std::string value = "kJ8fQz3LmP0xWv7RtY2nBc5HdG9sAe1U4iOo6TjK";
+  propose(".env", "API_KEY=" + value + "\nexport SECRET_TOKEN=" + value + "\n");
+  propose("a.yaml", "name: x\n  api_key: " + value + "\n");
+  propose("b.ini", "client_secret = " + value + "\r\n");
+  propose("c/app.properties", "db.password=q8Zt2LmX0vB7cR4n/1yK+2a==\n");
+  propose("d.yml",
+          "SECRET_KEY_BASE: d4bc55107bd38130ea77e5b44cf37e2fda25cc79f312785369fc0681da9a5f36\n");
+  EXPECT_THAT(
+      findings(),
+      ElementsAre("secrets.unquoted-secret .env:1:9", "secrets.unquoted-secret .env:2:21",
+                  "secrets.unquoted-secret a.yaml:2:12", "secrets.unquoted-secret b.ini:1:17",
+                  "secrets.unquoted-secret c/app.properties:1:13",
+                  "secrets.unquoted-secret d.yml:1:18"));
+}
+
+TEST_F(Secrets, OrdinarySettingsHaveNoFindings) {
+  propose(
+      "a.env",
+      "API_KEY=${PRODUCTION_API_KEY_2024_V2}\nAPI_KEY=$(vault read -field=key app1/key2)\n"
+      "API_KEY=<your-token-goes-here-1234>\nSECRET=changeme\nPASSWORD=changeme-1-changeme-2\n"
+      "SECRET_ID=123e4567-e89b-12d3-a456-426614174000\nPASSWORD_MIN_LENGTH=12\n"
+      "SECRET_TTL=31536000000000000000000\nSECRET_FILE=/run/secrets/db_4f/password_v2.txt\n"
+      "SECRET_DIR=build/secrets-1/2024/stage2/x9f\nSECRET_URL=https://vault1.local/v1/app2/kv3\n");
+  propose("b.yaml",
+          "secretName: my-app-2024-tls-v2-certificate\npassword: correct-horse-battery-staple\n"
+          "credentials: projects/123456/secrets/my-secret/versions/7\n"
+          "secret_sha256: 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9\n"
+          "private_key_path: ../keys/Server1/rsa2048.pem\n"
+          "key_fingerprint: 5feceb66ffc86f38d952786c6d696c79c2dbc239\n"
+          "api_key: {{ lookup('env', 'KEY1_V2') }}\nsecret: !vault key1/secret2/value3\n");
+  propose("pnpm-lock.yaml",
+          "  /password-prompt/1.1.3:\n    resolution: {integrity: "
+          "sha512-HkrjG2aJlvF0t2BMH0e2LB/EHf3L}\n");
+  propose("Cargo.lock",
+          "checksum = \"5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb\"\n");
+  propose("go.sum", "github.com/x/secret v1.0.2 h1:kJ8fQz3LmP0xWv7RtY2nBc5HdG9sAe1U4iOo6TjK=\n");
+  propose("c.go",
+          "accessToken := sha256Of2Base64Keys3Encoded4\nsecret = newKey1.FromX509Pem2Der\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
 TEST_F(Secrets, ExamplesAreIgnored) {
   propose("a", std::string("AKIA") + "IOSFODNN7EXAMPLE\npostgres://user:password@localhost/db\n");
   EXPECT_THAT(findings(), IsEmpty());
