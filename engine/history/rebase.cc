@@ -362,30 +362,18 @@ class RebaseRun {
     Node node = change.after.kind == FileKind::kRegular ? change.after : found.node;
     if (node.kind != FileKind::kRegular)
       node = Node{FileKind::kRegular, created_file_mode(), {}, 0};
-    node.content = ContentId::of(choice.text);
-    node.size = choice.text.size();
-    GALLEY_TRY(store_->put(choice.text));
-    return plan(change.path, found, node);
-  }
-
-  /// The decision about a file that is merged by lines; null without one.
-  Result<const Resolution*> resolution_for(const RelPath& path, const FileSides& sides,
-                                           const FileMerge& merge) const {
-    const Resolution* given = resolution_of(path);
-    if (given == nullptr) return given;
-    GALLEY_TRY(check_version(*given, sides_of(path, sides.base, sides.found, sides.wanted)));
-    const bool is_suited =
-        given->is_whole ? given->choices.size() == 1
-                        : !merge.hunks.empty() && given->choices.size() == merge.hunks.size();
-    if (!is_suited) return unsuited(path, merge.hunks.size());
-    for (size_t i = 0; !given->is_whole && i < merge.hunks.size(); ++i) {
-      if (!joins_lines(given->choices[i], merge.hunks[i])) continue;
-      return fail(ErrorKind::kUsage, "resolve.choices",
-                  "the text for hunk " + std::to_string(i + 1) + " of '" + path.str() +
-                      "' must end with a newline, because lines may follow it",
-                  path.str());
+    std::string text = choice.text;
+    if (found.node.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(const Content file, view_.read(change.path));
+      GALLEY_ASSIGN(text, whole_text_like(change.path, *file, text));
+    } else if (change.after.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(const Content file, change_->store()->get(change.after.content));
+      GALLEY_ASSIGN(text, whole_text_like(change.path, *file, text));
     }
-    return given;
+    node.content = ContentId::of(text);
+    node.size = text.size();
+    GALLEY_TRY(store_->put(std::move(text)));
+    return plan(change.path, found, node);
   }
 
   Result<void> merge_directory(const Change& change, const Look& found) {
@@ -415,9 +403,14 @@ class RebaseRun {
       GALLEY_ASSIGN(sides.wanted_bytes, change_->store()->get(sides.wanted.content));
     }
     FileMerge merge = merge_file(sides, *options_);
-    if (!merge.reason.empty()) {
-      GALLEY_ASSIGN(const Resolution* resolution, resolution_for(path, sides, merge));
-      if (resolution != nullptr) merge = merge_file(sides, *options_, resolution);
+    const Resolution* given = merge.reason.empty() ? nullptr : resolution_of(path);
+    if (given != nullptr) {
+      GALLEY_TRY(check_version(*given, sides_of(path, sides.base, sides.found, sides.wanted)));
+      if (!sides.found_bytes) {
+        GALLEY_ASSIGN(sides.found_bytes, bytes_or_target(view_, path, sides.found));
+      }
+      GALLEY_ASSIGN(const Resolution resolution, suited_resolution(path, *given, sides, merge));
+      merge = merge_file(sides, *options_, &resolution);
     }
     if (!merge.reason.empty()) {
       Change about = change;

@@ -57,7 +57,8 @@ struct Resolution {
   enum class Side : uint8_t { kFound, kWanted, kBase, kText };
   struct Choice {
     Side side = Side::kFound;
-    std::string text;  ///< kText: the new lines, or the new content of the file
+    std::string text;  ///< kText: the new lines, or the new content of the file, in UTF-8; they get
+                       ///< the encoding of the file on disk, and lines its line ends
   };
   std::vector<Choice> choices;  ///< in the order of PathConflict::hunks
   bool is_whole = false;        ///< one choice for the whole path; kText is the whole file
@@ -72,7 +73,8 @@ struct RebaseOptions {
   /// The present paths of files that the change names and that were moved since.
   std::map<RelPath, RelPath> moved;
   /// Decisions about conflicts, by PathConflict::path. A decision that does not suit its conflict
-  /// is an Error: kConflict `resolve.changed`, kUsage `resolve.choices`, `resolve.directory`.
+  /// is an Error: kConflict `resolve.changed`; kUsage `resolve.choices`, `resolve.directory`;
+  /// kRefused `resolve.encoding`, `patch.encoding`.
   std::map<RelPath, Resolution> resolutions;
 };
 

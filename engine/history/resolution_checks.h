@@ -1,5 +1,9 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
+#include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/history/rebase.h"
 
@@ -13,7 +17,16 @@ namespace galley {
 /// The error kUsage `resolve.choices` for a path whose conflict has this number of hunks.
 [[nodiscard]] tl::unexpected<Error> unsuited(const RelPath& path, size_t hunks);
 
-/// Whether a text without a last newline would run into the line after the hunk.
-[[nodiscard]] bool joins_lines(const Resolution::Choice& choice, const ConflictHunk& hunk);
+/// Returns the decision about a file that is merged by lines, with its texts as bytes of the file
+/// on disk: in its encoding, and hunks with its line ends. `merge` is without a decision;
+/// `sides.found_bytes` is set.
+/// Errors: kUsage `resolve.choices`; kRefused `patch.encoding`, `resolve.encoding`.
+[[nodiscard]] Result<Resolution> suited_resolution(const RelPath& path, Resolution given,
+                                                   const FileSides& sides, const FileMerge& merge);
+
+/// Returns a new whole text of `file` in its encoding, with its byte order mark.
+/// Errors: kRefused `resolve.encoding`.
+[[nodiscard]] Result<std::string> whole_text_like(const RelPath& path, std::string_view file,
+                                                  std::string text);
 
 }  // namespace galley

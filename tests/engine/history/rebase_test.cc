@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "tests/engine/history/history_workspace.h"
 
@@ -283,6 +284,66 @@ TEST_F(RebaseTest, ConflictsWithoutLinesAreDecidedAsAWhole) {
   EXPECT_EQ(workspace_.read("gone"), "2\n");
   EXPECT_EQ(workspace_.read("new"), "both\n");
   EXPECT_EQ(workspace_.root().stat(rel("mode"))->mode, 0700U);
+}
+
+TEST_F(RebaseTest, TheTextOfADecisionGetsTheFormOfTheFileOnDisk) {
+  struct Case {
+    std::string base, mine, theirs, text, result;
+    bool is_whole = false;
+  };
+  const auto wide = [](const std::string& text) {
+    std::string out = "\xFF\xFE";
+    for (const char c : text) out += {c, '\0'};
+    return out;
+  };
+  const std::string mark = "\xEF\xBB\xBF";
+  const std::vector<Case> cases = {
+      {"a\r\nb\r\nc\r\n", "a\r\nB\r\nc\r\n", "a\r\nbb\r\nc\r\n", "x\ny\n", "a\r\nx\r\ny\r\nc\r\n"},
+      {"a\xE9\r\nb\r\n", "a\xE9\r\nB\r\n", "a\xE9\r\nbb\r\n", "x\n", "a\xE9\r\nx\r\n"},
+      {"a\xE9\nb\n", "a\xE9\nB\n", "a\xE9\nb\xE9\n", "b\xC3\xA9\n", "patch.encoding"},
+      {"a\xE9\nb\n", "a\xE9\nB\n", "a\xE9\nb\xE9\n", "b\xEF\xBF\xBD\n", "resolve.encoding"},
+      {"a\xE9\nb\n", "a\xE9\nB\n", "a\xE9\nbb\n", "\xC3\xA9\n", "resolve.encoding", true},
+      {"a\xE9\nb\n", "a\xE9\nB\n", "a\xE9\nbb\n", "e\n", "e\n", true},
+      {"b\xEF\xBF\xBD\n", "B\n", "bb\n", "b\xEF\xBF\xBD\n", "b\xEF\xBF\xBD\n"},
+      {wide("a\nb\n"), wide("a\nB\n"), wide("a\nbb\n"), "a\nx\n", wide("a\nx\n"), true},
+      {mark + "a\n", mark + "A\n", mark + "aa\n", "x\n", mark + "x\n"},
+      {mark + "a\n", mark + "A\n", mark + "aa\n", mark + "x\n", mark + "x\n", true},
+      {"a\rb\r", "a\rB\r", "a\rbb\r", "a\nx\n", "a\rx\r"},
+  };
+  for (const Case& each : cases) {
+    workspace_.write("a.txt", each.base);
+    const Proposal change = propose([&](Overlay& o) { OK(o.write(rel("a.txt"), each.mine)); });
+    workspace_.write("a.txt", each.theirs);
+    const PathConflict found = conflict(change);
+    RebaseOptions options;
+    options.resolutions[found.path] = {{{Side::kText, each.text}}, each.is_whole, found.version()};
+    const auto outcome = rebase(change, workspace_.root(), workspace_.clock(), options);
+    if (!outcome) {
+      EXPECT_EQ(outcome.error().reason, each.result) << outcome.error().message;
+      continue;
+    }
+    workspace_.publish(std::get<Rebased>(*outcome).proposal, {});
+    EXPECT_EQ(workspace_.read("a.txt"), each.result);
+  }
+}
+
+TEST_F(RebaseTest, AWholeTextKeepsTheEncodingOfAFileThatIsOnOneSideOnly) {
+  workspace_.write("gone", "1\n");
+  const std::string mark = "\xEF\xBB\xBF";
+  const Proposal change = propose([&](Overlay& o) {
+    OK(o.write(rel("gone"), mark + "2\n"));
+    OK(o.write(rel("new"), "mine\n"));
+  });
+  OK(workspace_.root().remove_file(rel("gone")));
+  workspace_.write("new", mark + "theirs\n");
+  const RebaseOutcome outcome = run(change);
+  RebaseOptions options;
+  for (const PathConflict& each : std::get<RebaseConflict>(outcome).paths) {
+    options.resolutions[each.path] = {{{Side::kText, "both\n"}}, true, each.version()};
+  }
+  workspace_.publish(fits(change, options).proposal, {});
+  EXPECT_EQ(workspace_.read("gone"), mark + "both\n");
+  EXPECT_EQ(workspace_.read("new"), mark + "both\n");
 }
 
 TEST_F(RebaseTest, FittingChangesAreRebasedAndTheRestIsNamed) {
