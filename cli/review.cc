@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "staging/overlay/stage_checks.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -105,11 +106,13 @@ Result<void> Review::edit_lines(const ReviewedState& seen, const PieceRange& hun
                                 const std::string& text) {
   GALLEY_ASSIGN(const ProposedLines lines, find_lines(seen, hunks, context_));
   GALLEY_ASSIGN(Transaction transaction, resume_as_seen(seen.proposal.id()));
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(lines.file.diff.new_path));
+  GALLEY_TRY(check_encoding(path, *lines.file.after, text));
   const Lines after(*lines.file.after);
   std::string made(after.span(0, lines.begin));
   made += with_end(text, lines.text());
   made += after.span(lines.end, after.size());
-  GALLEY_TRY(transaction.stage_edited(lines.file.diff.new_path, std::move(made)));
+  GALLEY_TRY(transaction.stage_edited(path.str(), std::move(made)));
   return transaction.save();
 }
 

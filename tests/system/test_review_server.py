@@ -198,6 +198,19 @@ class Served(ServedCase):
         self.assertEqual(self.post("/commit")[0], 200)
         self.assertEqual((self.work / "crlf.txt").read_bytes(), b"one\r\nII\r\n")
 
+    def test_an_edit_adds_no_letters_in_utf8_to_a_file_of_another_encoding(self):
+        lines = ["caf\xe9\n", *LINES]
+        (self.work / "latin.txt").write_text("".join(lines), encoding="latin-1")
+        self.galley("begin", expect=0)
+        self.galley("call", "Edit", json.dumps({"file_path": "latin.txt", "old_string": "line 40", "new_string": "end"}), expect=0)
+        self.start()
+        self.enter()
+        status, said = self.post("/edit", piece=0, text="fin\xe9\n")
+        self.assertEqual((status, said.get("reason")), (400, "patch.encoding"))
+        self.assertEqual(self.post("/commit")[0], 200)
+        self.assertEqual((self.work / "latin.txt").read_bytes(),
+                         "".join(lines).replace("line 40", "end").encode("latin-1"))
+
     def test_lines_with_different_ends_are_not_edited_on_a_page(self):
         for name in ("a.txt", "b.txt"):
             (self.work / name).write_bytes(b"one\n")
