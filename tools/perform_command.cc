@@ -76,6 +76,14 @@ Command command_of(const RunCommand& run, ToolContext& context) {
   return command;
 }
 
+/// Whether a wall limit in milliseconds is less than the call asked for. The asked time begins with
+/// the call, so a part of it is over when the command starts.
+bool is_cut_short(std::chrono::milliseconds asked, uint64_t limit) {
+  constexpr std::chrono::milliseconds kStart(100);
+  const std::chrono::milliseconds least = asked - std::max(kStart, asked / 10);
+  return static_cast<int64_t>(limit) < least.count();
+}
+
 ordered_json command_data(const CommandResult& result) {
   ordered_json data;
   data["stdout"] = redact_patterns(result.standard_output.text());
@@ -113,7 +121,7 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
   if (result->breach) {
     ToolError error = tool_error_from(result->breach->error());
     const bool is_cut = result->breach->kind == LimitKind::kWall && run.timeout &&
-                        static_cast<uint64_t>(run.timeout->count()) > result->breach->limit;
+                        is_cut_short(*run.timeout, result->breach->limit);
     if (is_cut) {
       error.message += "; it asked for " + std::to_string(run.timeout->count()) +
                        " ms, which is more than sandbox.timeout_ms or the caller allows";

@@ -243,6 +243,26 @@ TEST_F(TreeTools, ATimeoutHasTheOutputSoFar) {
   EXPECT_EQ((*result.error->details)["stdout"], "so far");
 }
 
+TEST_F(TreeTools, ATimeoutSaysThatLessTimeWasAllowedOnlyIfItWas) {
+  uint64_t limit = 0;
+  FakeCommandRunner runner([&](const Command&, Overlay&) -> Result<CommandResult> {
+    CommandResult result;
+    result.exit_signal = 9;
+    result.breach = LimitBreach{LimitKind::kWall, limit, limit + 1};
+    return result;
+  });
+  commands_ = &runner;
+  const auto says_less = [&](uint64_t asked, uint64_t given) {
+    limit = given;
+    const ToolResult result = call("Bash", {{"command", "sleep 9"}, {"timeout", asked}});
+    return result.error->message.find("which is more than") != std::string::npos;
+  };
+  EXPECT_FALSE(says_less(500, 500));
+  EXPECT_FALSE(says_less(500, 499));
+  EXPECT_FALSE(says_less(20'000, 19'000));
+  EXPECT_TRUE(says_less(20'000, 10'000));
+}
+
 TEST_F(TreeTools, SecretsAreOnlyInTheEnvironment) {
   FakeCommandRunner runner;
   commands_ = &runner;
