@@ -22,6 +22,8 @@ OpenTransactions::~OpenTransactions() {
   }
   wake_.notify_all();
   closer_.join();
+  const auto slots = slots_;
+  for (const auto& [id, slot] : slots) close(id, *slot);
 }
 
 thread_local const std::string* OpenTransactions::InSession::current = nullptr;
@@ -159,14 +161,17 @@ Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
   // If it was committed or dropped in the meantime, another transaction is begun, but only once.
   for (bool is_again = false;; is_again = true) {
     std::string own;
+    bool is_new = false;
     {
       const std::lock_guard beginning(begin_mutex_);
       own = this->own();
+      is_new = own.empty() && !is_shared(session());
       if (own.empty()) {
         GALLEY_ASSIGN(own, begin_own());
       }
     }
     auto lease = resume(own);
+    if (lease) lease->slot_->is_kept_empty &= !is_new;
     if (lease || is_again || lease.error().reason != "stage.not_found") return lease;
   }
 }
@@ -175,6 +180,12 @@ Result<OpenTransactions::Lease> OpenTransactions::look(const std::string& id) {
   GALLEY_ASSIGN(const std::string which, id.empty() ? own() : named(id));
   if (which.empty()) return Lease();
   return resume(which);
+}
+
+void OpenTransactions::close(const std::string& id, Slot& slot) {
+  const auto transaction = std::exchange(slot.transaction, nullptr);
+  if (!transaction || slot.is_kept_empty || !transaction->proposal().changes().empty()) return;
+  if (transaction->rollback()) forget(id);
 }
 
 /// The thread that closes unused transactions.
@@ -187,13 +198,12 @@ void OpenTransactions::close_idle_ones() {
       wake_.wait_for(lock, kIdleTime);
     }
     if (is_over_) return;
-    std::vector<std::shared_ptr<Slot>> slots;
-    for (const auto& [id, slot] : slots_) slots.push_back(slot);
+    auto slots = slots_;
     lock.unlock();
     const auto now = std::chrono::steady_clock::now();
-    for (const auto& slot : slots) {
+    for (const auto& [id, slot] : slots) {
       const std::unique_lock using_it(slot->mutex, std::try_to_lock);
-      if (using_it.owns_lock() && now - slot->used >= kIdleTime) slot->transaction.reset();
+      if (using_it.owns_lock() && now - slot->used >= kIdleTime) close(id, *slot);
     }
     slots.clear();
     lock.lock();

@@ -21,7 +21,8 @@ namespace galley {
 /// One is the connection's own: the first call that needs it begins it. The others are named by
 /// their ids, whichever agent began them. A transaction without a call for kIdleTime is saved and
 /// closed, so that `galley diff` and `galley commit` can use it from another terminal; the next
-/// call opens it again.
+/// call opens it again. If a call began it and nothing is staged in it, it is dropped instead: it
+/// would be in the way of the next one that a person begins.
 ///
 /// Invariant: staged changes of a call are saved before its caller gets the answer, so they survive
 ///            the death of the process.
@@ -72,6 +73,7 @@ class OpenTransactions {
     std::mutex mutex;  ///< held while the transaction is used
     std::unique_ptr<Transaction> transaction;
     std::chrono::steady_clock::time_point used;
+    bool is_kept_empty = true;  ///< false: a call began it, and only this connection knows it
   };
   std::shared_ptr<Slot> slot_of(const std::string& id);
   /// The full id for the beginning of an id.
@@ -83,6 +85,8 @@ class OpenTransactions {
   [[nodiscard]] bool is_shared(const std::string& session) const;
   void forget(const std::string& id);
   void close_idle_ones();
+  /// Closes a transaction that this thread uses alone, or drops it.
+  void close(const std::string& id, Slot& slot);
 
   Workspace* workspace_;
   std::string agent_;
@@ -125,6 +129,8 @@ class OpenTransactions::Lease {
   [[nodiscard]] explicit operator bool() const { return slot_ != nullptr; }
   [[nodiscard]] Transaction* operator->() const { return slot_->transaction.get(); }
   [[nodiscard]] Transaction& operator*() const { return *slot_->transaction; }
+  /// The transaction stays open also while nothing is staged in it.
+  void keep_empty() { slot_->is_kept_empty = true; }
   /// Saves the staged changes; `is_over` after a commit or a rollback.
   Result<void> give_back(bool is_over = false);
 

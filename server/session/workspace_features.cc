@@ -411,6 +411,8 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   // Nobody could name the transaction that a failed call began, or would name an empty one.
   const bool is_lost =
       begun && (!called.ok || has_left || (!keeps_output && (*lent)->proposal().changes().empty()));
+  const bool comes_again = !called.ok && called.error->reason == kUnanswered;
+  if (keeps_output || comes_again) lent->keep_empty();
   if (is_lost) (void)(*lent)->rollback();
   if (const auto saved = lent->give_back(is_lost); !saved) return failed_result(saved.error());
   if (has_left && called.ok) return failed_result(call_cancelled());

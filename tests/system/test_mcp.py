@@ -192,6 +192,23 @@ class Stateless(McpCase):
         self.assertTrue((self.work / "one.txt").exists())
         self.assertFalse((self.work / "two.txt").exists())
 
+    def test_a_call_that_leaves_nothing_staged_leaves_no_transaction(self):
+        client = self.connect("--profile", "mcp-fs")
+        edit = {"path": "a.txt", "edits": [{"oldText": "two", "newText": "2"}]}
+        self.assertFalse(client.call("edit_file", **edit, dryRun=True)["isError"])
+        self.assertTrue(client.call("edit_file", path="a.txt", edits=[{"oldText": "none", "newText": "2"}])["isError"])
+        self.assertTrue(wait_until(lambda: b"no transaction is open" in self.galley("status").stderr))
+        self.galley("begin", expect=0)
+        self.galley("call", "Write", '{"file": "p.txt", "content": "p"}', expect=0)
+        mine = client.call("galley_begin")["structuredContent"]["tx"]
+        client.call("edit_file", **edit, dryRun=True)
+        ended = self.connect()
+        ended.call("Bash", command="true")
+        ended.close()
+        stages = json.loads(self.galley("--json", "status", expect=0).stdout)
+        self.assertIn(mine, json.dumps(stages), "a transaction that was asked for stays")
+        self.assertEqual(len(list((self.work / ".galley" / "stage").glob("*/*"))), 2)
+
     def test_the_beginning_of_a_handle_names_the_transaction_that_is_open(self):
         client = self.stateless()
         tx = client.call("galley_begin")["structuredContent"]["tx"]
