@@ -274,13 +274,14 @@ Result<std::vector<std::string>> dropped_of(const History& history, const std::s
 /// Says that a turn may be incomplete: it is the oldest one left of a session of which `gc` dropped
 /// transactions. The audit log does not have their turns.
 Result<void> warn_of_dropped(Session& session, const History& history, const TurnSummary& turn) {
-  GALLEY_ASSIGN(const auto dropped, dropped_of(history, turn.session));
-  if (dropped.empty()) return {};
+  if (turn.session.empty()) return {};
   HistoryFilter filter;
   filter.session = turn.session;
   filter.with_lines = false;
   GALLEY_ASSIGN(const auto left, history.list(filter));
   if (left.back().id != turn.id) return {};
+  GALLEY_ASSIGN(const auto dropped, dropped_of(history, turn.session));
+  if (dropped.empty()) return {};
   session.say("warning: the history no longer has transactions " + join_some(dropped, kMaxNamed) +
               " of the same session, which may belong to this turn");
   return {};

@@ -392,8 +392,8 @@ Result<std::unique_ptr<Delivery>> JobQueue::State::next(const std::string& subje
     return fail(jetstream_error("no jobs can be taken", s));
   }
   auto delivery = std::make_unique<Delivery>(connection, message);
-  const char* status = nullptr;
-  if (natsMsgHeader_Get(message, "Status", &status) == NATS_OK) return nullptr;
+  // JetStream's status has no reply subject. Its header `Status` may be in a job, too.
+  if (natsMsg_GetReply(message) == nullptr) return nullptr;
   return delivery;
 }
 

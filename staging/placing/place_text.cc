@@ -360,8 +360,8 @@ class TextPlacer {
       splices.push_back(takes_ends ? with_line_ends(std::move(splice)) : std::move(splice));
     };
     for (const size_t at : places) add(at, edit.old_text.size());
-    if (edit.replace_all && has_returns() &&
-        has_crlf_form(edit)) {  // a file may have both line ends
+    // A file may have both line ends.
+    if (edit.replace_all && has_returns() && has_crlf_form(edit)) {
       const std::string crlf = with_crlf(edit.old_text);
       for (const size_t at : places_of(crlf, edit)) add(at, crlf.size());
       std::ranges::stable_sort(splices, {}, &Splice::offset);

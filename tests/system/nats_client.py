@@ -136,6 +136,10 @@ class NatsClient:
     def publish(self, subject, data, reply=""):
         self.send(f"PUB {subject} {reply} {len(data)}\r\n".encode() + data + b"\r\n")
 
+    def publish_with_headers(self, subject, headers, data):
+        """`headers` is the whole block, with its version and the blank line at its end."""
+        self.send(f"HPUB {subject} {len(headers)} {len(headers) + len(data)}\r\n".encode() + headers + data + b"\r\n")
+
     def flush(self):
         self.send(b"PING\r\n")
         while self._take() != "PONG":

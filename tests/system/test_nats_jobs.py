@@ -556,6 +556,18 @@ class Jobs(JobCase):
             client.next(asked)
         self.assertGreater(time.monotonic() - begun, 1.5)
 
+    def test_a_job_may_have_a_header_of_jetstream(self):
+        job = self.job(self.make_repository())
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        self.start_worker()
+        headers = b"NATS/1.0\r\nStatus: 404\r\n\r\n"
+        client.publish_with_headers("galley.jobs.normal.0", headers, json.dumps(job).encode())
+        until = time.monotonic() + 20
+        while not self.history(self.repositories / "one.git") and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertEqual(self.history(self.repositories / "one.git"), ["job-j1"])
+
     def test_one_worker_has_a_cache(self):
         worker = self.start_worker()
         second = self.scratch / "second.toml"
