@@ -43,39 +43,6 @@ std::string without_half_pairs(std::string text) {
   return text;
 }
 
-/// The id and the kind of a message, from its beginning.
-struct Beginning {
-  json id;  ///< null: not found
-  bool has_method = false;
-};
-
-/// Reads the beginning of a message that cannot be read. Its own keys are at depth 1.
-Beginning beginning_of(std::string_view text) {
-  constexpr size_t kMostBytes = size_t{4} << 10U;
-  text = text.substr(0, kMostBytes);
-  Beginning found;
-  int depth = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '{' || text[at] == '[') ++depth;
-    if (text[at] == '}' || text[at] == ']') --depth;
-    if (text[at] != '"') continue;
-    const size_t begin = at;
-    for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
-    const size_t colon = std::min(text.find_first_not_of(" \t", at + 1), text.size());
-    if (depth != 1 || colon == text.size() || text[colon] != ':') continue;
-    const std::string_view key = text.substr(begin, at + 1 - begin);
-    found.has_method |= key == "\"method\"";
-    if (key != "\"id\"") continue;
-    const size_t value = std::min(text.find_first_not_of(" \t", colon + 1), text.size());
-    const bool is_text = value < text.size() && text[value] == '"';
-    const size_t end = is_text ? text.find('"', value + 1) : text.find_first_of(" \t,}", value);
-    if (end == std::string_view::npos) break;
-    const auto id = parse_json(text.substr(value, end + (is_text ? 1 : 0) - value));
-    if (id && (id->is_string() || id->is_number())) found.id = *id;
-  }
-  return found;
-}
-
 /// Some editors end a line also where JSON has none, so one message of an agent could be another
 /// one for them. A raw CR in JSON is a blank between values, and the others are parts of texts.
 std::string with_one_line_end(std::string lines) {
@@ -262,7 +229,7 @@ void AcpProxy::editor_line(MessageLines::Line line) {
 /// A request gets an error. An answer of the editor becomes an error.
 void AcpProxy::lose_editor_line(const MessageLines::Line& line, const Error& why) {
   const std::string text = "galley acp cannot read this message: " + why.message;
-  const auto [id, has_method] = beginning_of(line.text);
+  const auto [id, has_method] = unread_message(line.text);
   if (id.is_null() || has_method) return fail_editor(id, rpc::kParseError, text);
   const std::string name = id.is_string() ? id.get<std::string>() : std::string();
   if (questions_.contains(name)) return take_answer(name, json::object());
@@ -385,7 +352,7 @@ void AcpProxy::agent_line(MessageLines::Line line) {
 
 /// A request is answered with an error, and an answer that the editor waits for is one.
 void AcpProxy::lose_agent_line(const MessageLines::Line& line, const Error& why) {
-  const auto [id, has_method] = beginning_of(line.text);
+  const auto [id, has_method] = unread_message(line.text);
   const auto pending = has_method ? pending_.end() : pending_.find(id.dump());
   if (pending == pending_.end()) {
     return fail_agent(has_method ? id : json(), rpc::kParseError,

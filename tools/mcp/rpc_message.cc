@@ -1,5 +1,6 @@
 #include "tools/mcp/rpc_message.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tools/json_input.h"
@@ -98,13 +99,38 @@ ordered_json to_json(const RpcId& id) {
   return std::get<std::string>(id);
 }
 
+UnreadMessage unread_message(std::string_view text) {
+  UnreadMessage found;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '{' || text[at] == '[') ++depth;
+    if (text[at] == '}' || text[at] == ']') --depth;
+    if (text[at] != '"') continue;
+    const size_t begin = at;
+    for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+    const size_t colon = std::min(text.find_first_not_of(" \t", at + 1), text.size());
+    if (depth != 1 || colon == text.size() || text[colon] != ':') continue;
+    const std::string_view key = text.substr(begin, at + 1 - begin);
+    found.has_method |= key == "\"method\"";
+    if (key != "\"id\"" || !found.id.is_null()) continue;
+    const size_t value = std::min(text.find_first_not_of(" \t", colon + 1), text.size());
+    const bool is_text = value < text.size() && text[value] == '"';
+    const size_t end = is_text ? text.find('"', value + 1) : text.find_first_of(" \t,}", value);
+    if (end == std::string_view::npos) break;
+    const auto id = parse_json(text.substr(value, end + (is_text ? 1 : 0) - value));
+    if (id && (id->is_string() || id->is_number())) found.id = *id;
+  }
+  return found;
+}
+
 std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
   JsonLimits limits;
   limits.max_values = kMaxMessageValues;
   auto parsed = parse_json(line, limits);
   if (!parsed) {
     const bool is_syntax = parsed.error().reason == "json.syntax";
-    return BrokenMessage{{},
+    const auto [id, has_method] = unread_message(line);
+    return BrokenMessage{has_method ? rpc_id(id) : std::nullopt,
                          {is_syntax ? rpc::kParseError : rpc::kInvalidRequest,
                           "this is not a message: " + parsed.error().message}};
   }

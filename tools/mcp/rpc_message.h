@@ -64,6 +64,15 @@ struct RpcMessage {
   std::optional<RpcError> error;                     ///< of an error response
 };
 
+/// What is known of a message that cannot be read.
+struct UnreadMessage {
+  nlohmann::json id = nullptr;  ///< null: not found
+  bool has_method = false;      ///< a request or a notification
+};
+/// Looks for the keys of a message, which are at depth 1, whatever is in its other values. The
+/// message may be cut at its end.
+[[nodiscard]] UnreadMessage unread_message(std::string_view text);
+
 /// Why a line is not a message, with the id to answer to if one could be read.
 struct BrokenMessage {
   std::optional<RpcId> id;

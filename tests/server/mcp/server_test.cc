@@ -173,6 +173,28 @@ TEST_F(McpServerFacts, NotificationsAndResponsesGetNoAnswer) {
   EXPECT_EQ(said.size(), 2U);
 }
 
+TEST_F(McpServerFacts, ARequestThatCannotBeReadIsAnsweredWithItsId) {
+  const std::string long_text(10'000, 'x');
+  const std::vector<std::pair<std::string, json>> lines = {
+      {R"({"jsonrpc":"2.0","id":5,"method":"m","params":{"id":1,"text":"cut \ud83d"}})", 5},
+      {R"({"method":"m","params":{"text":"\ud83d)" + long_text + R"("},"jsonrpc":"2.0","id":"a"})",
+       "a"},
+      {R"({"jsonrpc":"2.0","id":6,"method":"m","params":{"n":18446744073709551617}})", 6},
+      {R"({"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1,"a":2}})", 7},
+      {R"({"jsonrpc":"2.0","id":8,"method":"m","params":{"a":NaN}})", 8},
+      {R"({"jsonrpc":"2.0","id":9,"result":{"text":"\ud83d"}})", nullptr},
+      {R"({"jsonrpc":"2.0","method":"m","params":{"id":9,"text":"\ud83d"}})", nullptr},
+      {R"({"jsonrpc":"2.0","id":)", nullptr},
+  };
+  for (const auto& [line, id] : lines) {
+    said.clear();
+    server.take(line);
+    ASSERT_EQ(said.size(), 1U) << line;
+    EXPECT_EQ(said[0].value("id", json()), id) << line;
+    EXPECT_TRUE(said[0].contains("error")) << line;
+  }
+}
+
 TEST_F(McpServerFacts, AnUnansweredQuestionEndsWithTheInput) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     const auto answer = asked.ask("who", "elicitation/create", {{"message", "who?"}});
