@@ -1,5 +1,6 @@
 #include "staging/git/git_branch.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -43,15 +44,28 @@ Result<std::string> checked_name(const GitProgram& git, std::string full) {
   return full;
 }
 
-/// Why git-push(1) with --porcelain says that the branch was rejected: `!\tFROM:TO\t[KIND] (WHY)`.
-std::string_view why_rejected(std::string_view output) {
-  const size_t line = output.starts_with("!\t") ? 0 : output.find("\n!\t");
-  if (line == output.npos) return {};
-  std::string_view rest = output.substr(line + 1);
-  rest = rest.substr(0, rest.find('\n'));
-  const size_t begin = rest.rfind('(');
-  return begin == rest.npos ? std::string_view()
-                            : rest.substr(begin + 1, rest.rfind(')') - begin - 1);
+/// What git-push(1) with --porcelain says about its one reference:
+/// `FLAG\tFROM:TO\tSUMMARY[ (WHY)]`.
+struct PushedRef {
+  char flag = '!';           ///< ` ` moved, `*` made, `=` there already, `!` rejected
+  std::string_view summary;  ///< `OLD..NEW` if it moved
+  std::string_view why;
+};
+
+PushedRef pushed_ref(std::string_view output) {
+  PushedRef told;
+  while (!output.empty()) {
+    const std::string_view line = output.substr(0, output.find('\n'));
+    output.remove_prefix(std::min(line.size() + 1, output.size()));
+    if (line.size() < 2 || line[1] != '\t') continue;
+    told.flag = line[0];
+    told.summary = line.substr(line.rfind('\t') + 1);
+    const size_t begin = told.summary.rfind('(');
+    if (begin == line.npos) break;
+    told.why = told.summary.substr(begin + 1, told.summary.rfind(')') - begin - 1);
+    break;
+  }
+  return told;
 }
 
 /// What the other repository said: git's lines that begin with `remote: `.
@@ -68,12 +82,12 @@ std::string words_of_remote(std::string_view complaint, std::string_view why) {
   return words.empty() ? "it gave no reason" : printable_line(words);
 }
 
-/// Whether another push moved the branch between the look at it and this push. The repository there
-/// says so in git's words.
-bool has_lost_race(std::string_view complaint, std::string_view why) {
-  if (why == "stale info" || why == "incorrect old value provided" ||
-      why == "reference already exists") {
-    return true;
+/// Whether the branch there has commits that this one lacks, before the push or by another one that
+/// was faster. git says so, or the repository there in git's words.
+bool has_moved(std::string_view complaint, std::string_view why) {
+  for (const char* words : {"fetch first", "non-fast-forward", "needs force", "stale info",
+                            "incorrect old value provided", "reference already exists"}) {
+    if (why == words) return true;
   }
   const size_t at = complaint.find("cannot lock ref '");
   if (at == complaint.npos) return false;
@@ -294,61 +308,43 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
   const GitProgram git = git_.with_protocols(remote.is_folder ? "file" : "git:http:https:ssh");
   GALLEY_ASSIGN(const GitTip now, tip());
   GitPush push{remote.shown(), {}, now.commit};
-  GALLEY_ASSIGN(const PipedOutput listed,
-                git.try_run({"ls-remote", "--refs", "--", remote.text, name_}));
-  if (listed.complaint.find("transport 'file' not allowed") != std::string::npos) {
+  // Without `+`, git sends the branch's old commit with the new one, and only if it is older: a
+  // compare-and-swap.
+  const auto said =
+      git.try_run({"-c", "core.abbrev=" + std::to_string(now.commit.size()), "push", "--porcelain",
+                   "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
+                   "--", remote.text, push.to + ":" + name_});
+  if (!said) {
+    return fail(push_error(ErrorKind::kUndecided, "push.unknown",
+                           "git did not end, and the commits may be there: " +
+                               said.error().message + "; push again to see"));
+  }
+  const PushedRef told = pushed_ref(said->output);
+  if (said->status == 0) {
+    if (told.flag == '=') push.from = push.to;
+    if (told.flag == ' ') push.from = told.summary.substr(0, told.summary.find('.'));
+    return push;
+  }
+  if (said->complaint.find("transport 'file' not allowed") != std::string::npos) {
     return fail(push_error(ErrorKind::kRefused, "push.remote_is_a_folder",
                            "'" + printable_line(remote.name) +
                                "' stands for a folder, whose hooks would run; if you trust it, "
                                "name it yourself instead of the remote: " +
                                printable_line(push.address)));
   }
-  if (listed.status != 0) {
-    return fail(push_failed(remote, listed.complaint));
+  if (has_moved(said->complaint, told.why)) {
+    return fail(push_error(ErrorKind::kConflict, "push.remote_moved",
+                           "the branch " + name_ +
+                               " there has commits that this one lacks: fetch and merge them, then "
+                               "push again" +
+                               (layout_.is_shallow ? ", in a clone that is not shallow" : "")));
   }
-  std::string_view rest = listed.output;
-  while (!rest.empty()) {  // other references may end in the same name
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const size_t tab = line.find('\t');
-    if (tab != line.npos && line.substr(tab + 1) == name_) push.from = line.substr(0, tab);
-  }
-  if (push.from == push.to) return push;
-  if (!push.from.empty()) GALLEY_TRY(check_is_older(push));
-  const auto said =
-      git.try_run({"push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags",
-                   "--recurse-submodules=no", "--force-with-lease=" + name_ + ":" + push.from, "--",
-                   remote.text, push.to + ":" + name_});
-  if (!said) {
-    return fail(push_error(ErrorKind::kUndecided, "push.unknown",
-                           "git did not end, and the commits may be there: " +
-                               said.error().message + "; push again to see"));
-  }
-  if (said->status == 0) return push;
-  const std::string_view why = why_rejected(said->output);
-  if (has_lost_race(said->complaint, why)) return fail(remote_moved("just now"));
-  if (said->output.find("[remote rejected]") != std::string::npos) {
+  if (told.summary.starts_with("[remote rejected]")) {
     return fail(push_error(
         ErrorKind::kRefused, "push.remote_refused",
-        "the repository there refused the push: " + words_of_remote(said->complaint, why)));
+        "the repository there refused the push: " + words_of_remote(said->complaint, told.why)));
   }
   return fail(push_failed(remote, said->complaint));
-}
-
-/// Whether the commit of the other repository is one of this branch.
-Result<void> GitBranch::check_is_older(const GitPush& push) const {
-  const auto known = objects_->look(push.from);
-  if (!known) return fail(remote_moved(push.from));
-  GALLEY_ASSIGN(const PipedOutput said,
-                git_.try_run({"merge-base", "--is-ancestor", push.from, push.to}));
-  return said.status == 0 ? Result<void>() : fail(remote_moved(push.from));
-}
-
-Error GitBranch::remote_moved(const std::string& what) const {
-  return push_error(ErrorKind::kConflict, "push.remote_moved",
-                    "the branch " + name_ + " there has commits that this one lacks (" + what +
-                        "): fetch and merge them, then push again" +
-                        (layout_.is_shallow ? ", in a clone that is not shallow" : ""));
 }
 
 /// Whether the branch had the commit, and another program moved it back since.

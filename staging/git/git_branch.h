@@ -107,8 +107,6 @@ class GitBranch {
   [[nodiscard]] std::shared_ptr<const GitTree> tree() const;
   [[nodiscard]] bool had(const std::string& commit) const;
   [[nodiscard]] Result<std::string> unfinished_work() const;
-  [[nodiscard]] Result<void> check_is_older(const GitPush& push) const;
-  [[nodiscard]] Error remote_moved(const std::string& what) const;
 
   GitProgram git_;
   GitLayout layout_;
