@@ -252,8 +252,7 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
   }
   GitProgram git = GitProgram::in_other_repository(directory).with_protocols(kProtocols);
   Place place{directory, branch_of(job), git, std::make_shared<const GitObjects>(git)};
-  GALLEY_ASSIGN(const PipedOutput checked, git.try_run({"check-ref-format", place.branch}));
-  if (checked.status != 0 || !place.branch.starts_with("refs/heads/")) {
+  if (!is_ref_name(place.branch) || !place.branch.starts_with("refs/heads/")) {
     return fail(ErrorKind::kUsage, "git.not_a_branch",
                 "'" + printable_line(job.ref) + "' cannot be the name of a branch");
   }

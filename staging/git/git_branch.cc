@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -28,11 +29,20 @@ Result<std::string> branch_of_head(const GitProgram& git) {
   return fail(not_a_branch("HEAD", "names a commit and no branch here"));
 }
 
+/// Whether git keeps the branch in a file of its own, as a commit. Asking git needs a process.
+bool is_plain_file(const GitLayout& layout, const std::string& full) {
+  const auto common = open_disk_directory(layout.common_directory);
+  const auto path = RelPath::parse(full);
+  if (!common || !path || !full.starts_with(kBranchPrefix)) return false;
+  const auto text = read_file(**common, *path, kMaxWorkFileBytes);
+  return text && !text->empty() && std::isxdigit(static_cast<unsigned char>(text->front())) != 0;
+}
+
 /// Checks a whole name and follows a symbolic reference to the branch.
-Result<std::string> checked_name(const GitProgram& git, std::string full) {
+Result<std::string> checked_name(const GitProgram& git, const GitLayout& layout, std::string full) {
   // Without this check, `main~1` or `main@{1}` would be read as another commit.
-  GALLEY_ASSIGN(const PipedOutput checked, git.try_run({"check-ref-format", full}));
-  if (checked.status != 0) return fail(not_a_branch(full, "cannot be the name of a branch"));
+  if (!is_ref_name(full)) return fail(not_a_branch(full, "cannot be the name of a branch"));
+  if (is_plain_file(layout, full)) return full;
   GALLEY_ASSIGN(const PipedOutput target, git.try_run({"symbolic-ref", "--quiet", full}));
   if (target.status == 0) full = std::string(trim(target.output));
   constexpr std::array<std::string_view, 5> kFixed = {"refs/tags/", "refs/remotes/", "refs/notes/",
@@ -162,7 +172,7 @@ Result<std::unique_ptr<GitBranch>> GitBranch::open(const std::string& directory,
   } else if (!name.starts_with("refs/")) {
     full = std::string(kBranchPrefix) + name;
   }
-  GALLEY_ASSIGN(full, checked_name(git, std::move(full)));
+  GALLEY_ASSIGN(full, checked_name(git, layout, std::move(full)));
   std::unique_ptr<GitBranch> branch(new GitBranch(git, std::move(layout), std::move(full)));
   GALLEY_TRY(branch->follow());
   return branch;
@@ -211,8 +221,13 @@ Result<GitTip> GitBranch::tip() const {
 }
 
 Result<GitWorkPlace> GitBranch::work_tree_with_it() const {
-  GALLEY_ASSIGN(const std::string listed, git_.run({"worktree", "list", "--porcelain"}));
   GitWorkPlace place;
+  if (layout_.is_bare) {
+    GALLEY_ASSIGN(const auto common, open_disk_directory(layout_.common_directory));
+    GALLEY_ASSIGN(const FileStat linked, common->stat(chosen_path("worktrees")));
+    if (linked.kind == FileKind::kAbsent) return place;
+  }
+  GALLEY_ASSIGN(const std::string listed, git_.run({"worktree", "list", "--porcelain"}));
   bool has_branch = false;
   std::string_view rest = listed;
   while (!rest.empty()) {

@@ -362,6 +362,22 @@ Result<std::unique_ptr<PipedProcess>> GitProgram::start(
   return process;
 }
 
+bool is_ref_name(std::string_view name) {
+  if (name.find('/') == name.npos || name.ends_with('.') || has(name, "..") || has(name, "@{")) {
+    return false;
+  }
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= ' ' || byte == 0x7F || has(" ~^:?*[\\", std::string_view(&c, 1))) return false;
+  }
+  while (true) {
+    const std::string_view part = name.substr(0, name.find('/'));
+    if (part.empty() || part.starts_with('.') || part.ends_with(".lock")) return false;
+    if (part.size() == name.size()) return true;
+    name.remove_prefix(part.size() + 1);
+  }
+}
+
 Result<GitLayout> GitProgram::layout() const {
   const std::string here = directory_.empty() ? "." : directory_;
   GALLEY_ASSIGN(const std::string start, absolute_path(here));
@@ -369,11 +385,11 @@ Result<GitLayout> GitProgram::layout() const {
   GALLEY_TRY(check_outside({"git"}, start));
   // In a bare repository the last question fails, which is also an answer.
   GALLEY_ASSIGN(const PipedOutput said,
-                try_run({"rev-parse", "--is-shallow-repository", "--show-object-format",
-                         "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",
-                         "--show-toplevel"}));
+                try_run({"rev-parse", "--is-shallow-repository", "--is-bare-repository",
+                         "--show-object-format", "--path-format=absolute", "--absolute-git-dir",
+                         "--git-common-dir", "--show-toplevel"}));
   const auto lines = lines_of(said.output);
-  constexpr size_t kLinesOfBare = 4;
+  constexpr size_t kLinesOfBare = 5;
   if (lines.size() < kLinesOfBare) return fail(error(said.complaint));
   if (lines.size() != kLinesOfBare + (said.status == 0 ? 1 : 0)) {
     return fail(ErrorKind::kInvalid, "git.odd_path",
@@ -381,9 +397,10 @@ Result<GitLayout> GitProgram::layout() const {
   }
   GitLayout layout;
   layout.is_shallow = lines[0] == "true";
-  layout.object_format = lines[1];
-  GALLEY_ASSIGN(layout.git_directory, absolute_path(lines[2]));
-  GALLEY_ASSIGN(layout.common_directory, absolute_path(lines[3]));
+  layout.is_bare = lines[1] == "true";
+  layout.object_format = lines[2];
+  GALLEY_ASSIGN(layout.git_directory, absolute_path(lines[3]));
+  GALLEY_ASSIGN(layout.common_directory, absolute_path(lines[4]));
   if (said.status != 0) return layout;
   GALLEY_ASSIGN(layout.work_tree, absolute_path(lines.back()));
   GALLEY_TRY(check_outside({"git"}, layout.work_tree));

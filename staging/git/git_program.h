@@ -21,10 +21,15 @@ struct GitLayout {
   std::string common_directory;  ///< absolute; shared by linked worktrees
   std::string object_format;     ///< `sha1` or `sha256`
   bool is_shallow = false;
+  bool is_bare = false;
 
   /// The object name of the empty tree.
   [[nodiscard]] std::string empty_tree() const;
 };
+
+/// Whether `name` can be the whole name of a reference, such as `refs/heads/main`.
+/// Source: git-check-ref-format(1).
+bool is_ref_name(std::string_view name);
 
 /// Runs the git program on one repository.
 ///

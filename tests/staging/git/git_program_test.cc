@@ -44,6 +44,45 @@ class GitProgramTest : public ::testing::Test {
   std::string path_;
 };
 
+TEST_F(GitProgramTest, ANameOfAReferenceIsJudgedAsGitJudgesIt) {
+  for (const char* name : {"refs/heads/main",
+                           "refs/heads/a/b.c",
+                           "refs/heads/\xc3\xa9",
+                           "a/b",
+                           "refs/heads/@",
+                           "refs/heads/-x",
+                           "refs/heads/a{b",
+                           "main",
+                           "@",
+                           "",
+                           "/",
+                           "refs/heads/",
+                           "/refs/heads/a",
+                           "refs//heads/a",
+                           "refs/heads/.a",
+                           "refs/heads/a/.b",
+                           "refs/heads/a.",
+                           "refs/heads/a./b",
+                           "refs/heads/a..b",
+                           "refs/heads/a.lock",
+                           "refs/heads/a.lock/b",
+                           "refs/heads/a@{1}",
+                           "refs/heads/a~1",
+                           "refs/heads/a^",
+                           "refs/heads/a:b",
+                           "refs/heads/a?",
+                           "refs/heads/a*",
+                           "refs/heads/a[b",
+                           "refs/heads/a\\b",
+                           "refs/heads/a b",
+                           "refs/heads/a\tb",
+                           "refs/heads/a\x7f"}) {
+    const auto said = git().try_run({"check-ref-format", name});
+    ASSERT_TRUE(said.has_value());
+    EXPECT_EQ(is_ref_name(name), said->status == 0) << "'" << name << "'";
+  }
+}
+
 // Limit: kMaxTime of staging/git/git_program.h
 TEST_F(GitProgramTest, AHangingGitIsEndedAndTheErrorNamesTheCommand) {
   pretend("exec sleep 1000");
