@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/printable.h"
@@ -34,7 +35,9 @@ constexpr uint32_t kMostSearched = 500'000;  ///< commits of one search
 constexpr uint64_t kMostCommitBytes = uint64_t{16} << 20U;
 constexpr const char* kMark = ".published";  ///< no branch has such a name
 constexpr size_t kMostMarkBytes = 100;
-constexpr const char* kLastJob = "last-job";  ///< id, branch and repository, each on a line
+constexpr const char* kLastJob = "last-job";       ///< id, branch and repository, each on a line
+constexpr const char* kUsedFile = "/galley-used";  ///< its time is that of the last job
+constexpr std::string_view kDropped = "dropped-";  ///< before the name of a repository
 constexpr const char* kUsualAgent = "worker";
 constexpr const char* kProtocols = "file:git:http:https:ssh";
 
@@ -61,7 +64,11 @@ bool is_transient(const Error& error) {
          error.reason == "git.index_locked" || error.reason == "git.ref_locked";
 }
 
-std::string repository_name(const Job& job) { return ContentId::of(job.repository).hex() + ".git"; }
+constexpr std::string_view kGitEnding = ".git";
+
+std::string repository_name(const Job& job) {
+  return ContentId::of(job.repository).hex() + std::string(kGitEnding);
+}
 
 std::string branch_of(const Job& job) {
   return job.ref.starts_with("refs/") ? job.ref : "refs/heads/" + job.ref;
@@ -241,15 +248,41 @@ std::string JobWorker::directory_of(const Job& job) const {
   return config_.cache + "/" + repository_name(job);
 }
 
+/// Notes that a repository of the cache is used now. Before a new one, it removes those that were
+/// not used for the longest time; publish_records() has published their records.
+Result<void> JobWorker::note_use(const std::string& repository) const {
+  GALLEY_ASSIGN(const auto cache, open_writable_disk_directory(config_.cache));
+  GALLEY_ASSIGN(const FileStat there, cache->stat(chosen_path(repository)));
+  if (there.kind == FileKind::kAbsent) {
+    std::vector<std::pair<int64_t, std::string>> others;  // by the time of their use
+    GALLEY_ASSIGN(const auto entries, cache->list());
+    for (const auto& [name, kind] : entries) {
+      if (name.starts_with(kDropped)) GALLEY_TRY(remove_tree(*cache, chosen_path(name)));
+      if (!name.ends_with(kGitEnding) || name.starts_with(kDropped)) continue;
+      const auto used = cache->stat(chosen_path(name + kUsedFile));
+      others.emplace_back(used ? used->mtime_ns : 0, name);
+    }
+    std::ranges::sort(others);
+    const size_t left = config_.most_repositories - 1;
+    others.resize(others.size() > left ? others.size() - left : 0);
+    for (const auto& [used, name] : others) {
+      // A part of a repository must never be found under its name.
+      const RelPath dropped = chosen_path(std::string(kDropped) + name);
+      GALLEY_TRY(cache->rename(chosen_path(name), *cache, dropped, RenameMode::kReplace));
+      GALLEY_TRY(remove_tree(*cache, dropped));
+    }
+    GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
+                   .run({"init", "--quiet", "--bare", config_.cache + "/" + repository}));
+  }
+  GALLEY_ASSIGN(const auto used, cache->open_writable_file(chosen_path(repository + kUsedFile),
+                                                           OpenMode::kOpenOrCreate));
+  return used->set_modified(SystemClock().wall_ns());
+}
+
 /// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
 Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
   const std::string directory = directory_of(job);
-  GALLEY_ASSIGN(const auto folder, open_disk_directory(config_.cache));
-  GALLEY_ASSIGN(const FileStat there, folder->stat(chosen_path(repository_name(job))));
-  if (there.kind == FileKind::kAbsent) {
-    GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
-                   .run({"init", "--quiet", "--bare", directory}));
-  }
+  GALLEY_TRY(note_use(repository_name(job)));
   GitProgram git = GitProgram::in_other_repository(directory).with_protocols(kProtocols);
   Place place{directory, branch_of(job), git, std::make_shared<const GitObjects>(git)};
   if (!is_ref_name(place.branch) || !place.branch.starts_with("refs/heads/")) {

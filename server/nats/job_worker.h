@@ -64,6 +64,7 @@ class JobWorker {
   [[nodiscard]] bool may_use(const std::string& repository) const;
   [[nodiscard]] std::string directory_of(const Job& job) const;
   [[nodiscard]] Result<void> publish_new(const Job& last, const PublishRecord& publish) const;
+  [[nodiscard]] Result<void> note_use(const std::string& repository) const;
   [[nodiscard]] Result<Place> fetched(const Job& job) const;
   [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,
                                                    const std::stop_token& stop) const;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint32_t kMostCallsAtOnce = 64;
 constexpr uint32_t kMostWaiting = 100'000;
+constexpr uint32_t kMostRepositories = 1'000'000;
 constexpr uint64_t kMostRequestBytes = uint64_t{64} << 20U;
 constexpr uint32_t kMostDrainMs = 600'000;
 constexpr uint64_t kMostSecretBytes = uint64_t{64} << 10U;
@@ -61,6 +62,7 @@ void read_root(ConfigTable& root, NatsConfig& config) {
     root.refuse("most_request_bytes", "is at most 64 MiB");
   }
   file_name(root, "cache", config.cache);
+  bounded(root, "most_repositories", config.most_repositories, kMostRepositories);
   root.texts("repositories", config.repositories);
   file_name(root, "validators", config.validators);
   bounded(root, "drain_ms", config.drain_ms, kMostDrainMs);

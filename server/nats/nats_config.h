@@ -32,6 +32,7 @@ struct NatsConfig {
   uint32_t drain_ms = 10'000;  ///< time of the running calls after SIGTERM
 
   std::string cache;                      ///< of a worker: its folder, for repositories
+  uint32_t most_repositories = 1000;      ///< in the cache
   std::vector<std::string> repositories;  ///< of a worker: the addresses that jobs may name
   std::string validators;                 ///< of a worker: file of validators that jobs may name
 

@@ -582,6 +582,21 @@ class Jobs(JobCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(b"repositories", done.stderr)
 
+    def test_the_cache_drops_the_repository_that_was_not_used_for_the_longest_time(self):
+        worker = self.start_worker("most_repositories = 2\n")
+        half = worker.cache / "dropped-x.git"  # of a worker that was killed
+        half.mkdir()
+        bare = {name: self.make_repository(name, [("a.txt", "one\n")]) for name in ("one", "two", "three")}
+        steps = (("one", {"one"}), ("two", {"one", "two"}), ("one", {"one", "two"}), ("three", {"one", "three"}), ("two", {"two", "three"}))
+        names = {}
+        for number, (name, kept) in enumerate(steps):
+            edits = f"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+{number}\n"
+            self.submit(self.job(bare[name], f"j{number}", edits=edits))
+            self.assertEqual(self.receipt(f"j{number}")["outcome"], "committed")
+            clones = [one.name for one in worker.cache.iterdir() if one.name.endswith(".git")]
+            names.update({clone: name for clone in clones if clone not in names})
+            self.assertEqual({names[clone] for clone in clones}, kept)
+
     def test_a_configuration_that_other_users_can_change_is_not_used(self):
         file = self.scratch / "open.toml"
         file.write_text(f'cache = "{self.scratch}/open"\nrepositories = ["{self.repositories}/"]\n')
