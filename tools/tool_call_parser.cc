@@ -273,7 +273,7 @@ class CallFinder {
     const size_t stray = text_.substr(next, next_call - next).find(kValueEnd);
     if (stray != std::string_view::npos) {
       report(next + stray, false, "call_text.unbalanced",
-             "</arg_value> stands behind the end of a call: a value has </tool_call> in it");
+             "</arg_value> is behind the end of a call: a value has </tool_call> in it");
     }
     return next;
   }
@@ -726,7 +726,7 @@ class CallFinder {
       if (is_of_value || (is_block && !is_behind && tag->name != "function_calls")) {
         report(at, false, "call_text.unbalanced",
                "</" + std::string(tag->full_name) +
-                   "> stands behind the end of a call: a value has the end of the call in it");
+                   "> is behind the end of a call: a value has the end of the call in it");
         return;
       }
       if (is_behind) last = tag->end;

@@ -155,7 +155,7 @@ void AuditChainCheck::check_place(const AuditLink& link) {
   }
   const bool is_moved = take_from_absent(link.seq);
   report(line_, link.seq, "audit.reordered",
-         is_moved ? fmt::format("record {} stands on line {}, out of its order", link.seq, line_)
+         is_moved ? fmt::format("record {} is on line {}, out of its order", link.seq, line_)
                   : fmt::format("record {} stands a second time, on line {}", link.seq, line_));
 }
 

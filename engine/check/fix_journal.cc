@@ -107,7 +107,7 @@ Result<std::optional<FixJournal>> read_fix_journal(const Directory& folder) {
               "the journal of an interrupted check --fix, " + journal_file().str() + " in " +
                   kFixFolder +
                   " of .galley, is damaged or of another version: the numbered files "
-                  "beside it may hold what other programs saved, so look at them, then remove "
+                  "next to it may hold what other programs saved, so look at them, then remove "
                   "their folder");
 }
 

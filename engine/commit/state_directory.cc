@@ -101,7 +101,7 @@ Result<std::string> obstacle_of(const Directory& workspace, const FileStat& fold
   }
   GALLEY_ASSIGN(const FileStat top, workspace.stat(RelPath::root()));
   if (top.mount != folder.mount || top.device != folder.device) {
-    return std::string("it lies on another mount than the workspace");
+    return std::string("it is on another mount than the workspace");
   }
   return std::string();
 }

@@ -29,7 +29,7 @@ Result<Location> WorkspaceView::locate(const RelPath& path) {
     if (stat.mount != *mount_) {
       return fail(ErrorKind::kRefused, "commit.crosses_mount",
                   "'" + parent.str() +
-                      "' lies on another mount than the workspace; open that directory as a "
+                      "' is on another mount than the workspace; open that directory as a "
                       "workspace of its own",
                   path.str());
     }

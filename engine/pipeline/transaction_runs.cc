@@ -61,7 +61,7 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
     if (!layered.contains(path)) continue;
     return fail(ErrorKind::kUsage, "run.host_folder",
                 "--allow-write cannot name '" + path +
-                    "': what this transaction writes there lies in a layer");
+                    "': what this transaction writes there is in a layer");
   }
   GALLEY_ASSIGN(const auto all, ensure_run_layers(stage, request.layered));
   std::vector<HostLayer> layers;

@@ -370,8 +370,8 @@ void read_root(ConfigTable& root, Config& config) {
              [&](ConfigTable& table) { table.flag("in_files", config.secrets.in_files); });
   root.named_tables("tools", [&](std::string_view name, ConfigTable& table) {
     if (config.tools.size() == kMaxToolTables) {
-      return table.refuse(
-          "enabled", fmt::format("stands in one of more than {} tables of tools", kMaxToolTables));
+      return table.refuse("enabled",
+                          fmt::format("is in one of more than {} tables of tools", kMaxToolTables));
     }
     read_tool(table, config.tools[std::string(name)]);
   });

@@ -38,7 +38,7 @@ Result<std::string> read(const RunFolder& folder, std::string_view name) {
 
 tl::unexpected<Error> damaged_basis(const RunFolder& folder) {
   return fail(ErrorKind::kInvalid, "run.damaged",
-              "what the run " + folder.tx() + " began with cannot be read; what it wrote lies in " +
+              "what the run " + folder.tx() + " began with cannot be read; what it wrote is in " +
                   folder.shown_place() + "/upper");
 }
 

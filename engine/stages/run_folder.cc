@@ -37,7 +37,7 @@ bool is_id(std::string_view text) {
 
 Error damaged_note(const RunFolder& folder) {
   return {ErrorKind::kInvalid, "run.damaged",
-          "the note of the run " + folder.tx() + " cannot be read; what it wrote lies in " +
+          "the note of the run " + folder.tx() + " cannot be read; what it wrote is in " +
               folder.shown_place() + "/upper",
           "", 0};
 }

@@ -22,9 +22,9 @@ namespace galley {
 ///     fetch -> committed before? -> stage -> gate -> commit -> push -> receipt
 ///       ^------------------- the branch moved meanwhile --------'
 ///
-/// Invariant: a job changes its branch at most once, whoever performs it and however often. The
-///            commit has the job's id in a trailer. The push succeeds only on the commit that was
-///            searched for this trailer and that the gate judged.
+/// Invariant: a job changes its branch at most once, whichever worker performs it and however
+///            often. The commit has the job's id in a trailer. The push succeeds only on the
+///            commit that was searched for this trailer and that the gate judged.
 ///            Wrong dates hide it only if 100 later commits in a row have them (docs/scale.md).
 /// Ownership: owns its cache, which only one worker can use.
 /// Threads:   confined to one thread.

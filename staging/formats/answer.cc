@@ -40,7 +40,7 @@ class AnswerDivider {
   }
 
   /// True if run() would return a part or an unread line. For a text without closing tags, because
-  /// what stands before such a tag can become a thought later. Reads no further than needed.
+  /// text before such a tag can become a thought later. Reads no further than needed.
   bool finds_edits() {
     while (at_ < document_.size() && out_.parts.empty() && out_.unread.empty()) take();
     const Answer found = finish();

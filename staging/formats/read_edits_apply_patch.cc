@@ -241,7 +241,7 @@ class ApplyPatchReader {
   }
 
   /// True if the line after the blank lines can be context that lost its leading blank: the patch
-  /// has its first line, so what stands in it is not prose.
+  /// has its first line, so its text is not prose.
   [[nodiscard]] bool is_bare_after_blank() {
     const std::string_view next = without_terminator(line_after_blanks());
     return state_ == State::kBegun && !next.empty() && !next.starts_with("@@") &&

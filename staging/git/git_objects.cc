@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kReadBytes = size_t{64} << 10U;
 constexpr size_t kMaxHeadBytes = size_t{16} << 10U;
 
-/// The names that one request has. They fit into the socket, so git can write its answers while
-/// nobody reads them.
+/// The names that one request has. They fit into the socket, so git can write its answers before
+/// they are read.
 constexpr size_t kNamesAtOnce = 64;
 constexpr size_t kMaxNamesBytes = size_t{16} << 10U;
 

@@ -38,7 +38,7 @@ Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& pat
 Result<void> Overlay::check_name(const RelPath& path) const {
   if (path.is_protected()) {
     return refuse("path.protected", path,
-                  "lies in .git, .galley or .sage, which no edit may read or write");
+                  "is in .git, .galley or .sage, which no edit may read or write");
   }
   return {};
 }

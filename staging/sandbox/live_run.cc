@@ -255,7 +255,7 @@ Result<CommandResult> LiveRun::result() {
   process_.helper.wait();
   if (received != sizeof report || report.version != kWireVersion) {
     return fail(ErrorKind::kInternal, "sandbox.helper_died",
-                "galley-sandbox ended without a report; what was written lies in the run's layer");
+                "galley-sandbox ended without a report; what was written is in the run's layer");
   }
   HelperRun run;
   run.report = report;

@@ -91,8 +91,7 @@ Item openat2_item() {
 
 Item layers_item(const SandboxOptions& options) {
   const auto home = LayerHome::open(options.layer_home);
-  if (home)
-    return {"layers", true, "can lie in " + home->path().substr(0, home->path().rfind('/'))};
+  if (home) return {"layers", true, "can be in " + home->path().substr(0, home->path().rfind('/'))};
   return {"layers", false, home.error().message};
 }
 

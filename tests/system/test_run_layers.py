@@ -103,7 +103,7 @@ class Layers(RunCase):
 
     def test_one_folder_cannot_be_a_layer_and_written_through(self):
         both = ("--layer", self.state, "--allow-write", self.state)
-        self.assertIn(b"lies in a layer", self.galley("run", *both, "--", "true", expect=2).stderr)
+        self.assertIn(b"is in a layer", self.galley("run", *both, "--", "true", expect=2).stderr)
         self.assertEqual(self.open_transactions(), [])
         self.run_in("echo new > config", "--layer", self.state)
         self.galley("run", "--resume", self.kept(), "--allow-write", self.state, "--", "true", expect=2)
