@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/printable.h"
 #include "tools/json_input.h"
+#include "tools/redactor.h"
 
 namespace galley {
 namespace {
@@ -70,13 +71,18 @@ Result<std::vector<std::string>> validators_of(const json& job) {
   return found->get<std::vector<std::string>>();
 }
 
+/// Receipts are kept and published, so a quoted line of a file shows no key or token.
+std::string public_text(const std::string& text, size_t most_bytes) {
+  return redact_patterns(text).substr(0, most_bytes);
+}
+
 nlohmann::ordered_json json_of(const Finding& finding) {
   nlohmann::ordered_json text = {{"rule", finding.rule},
                                  {"severity", kSeverities[static_cast<size_t>(finding.severity)]}};
   if (!finding.path.empty()) text["path"] = finding.path;
   if (finding.line != 0) text["line"] = finding.line;
-  text["message"] = finding.message.substr(0, kMostFindingBytes);
-  if (!finding.remedy.empty()) text["remedy"] = finding.remedy.substr(0, kMostFindingBytes);
+  text["message"] = public_text(finding.message, kMostFindingBytes);
+  if (!finding.remedy.empty()) text["remedy"] = public_text(finding.remedy, kMostFindingBytes);
   return text;
 }
 
@@ -151,7 +157,7 @@ std::string JobReceipt::json() const {
   if (!tree.empty()) text["tree"] = tree;
   if (!verdict.empty()) text["verdict"] = verdict;
   if (!reason.empty()) text["reason"] = reason;
-  if (!message.empty()) text["message"] = message.substr(0, kMostMessageBytes);
+  if (!message.empty()) text["message"] = public_text(message, kMostMessageBytes);
   const size_t shown = std::min(findings.size(), kMostFindings);
   for (size_t i = 0; i < shown; ++i) text["findings"].push_back(json_of(findings[i]));
   if (shown < findings.size()) text["findings_left_out"] = findings.size() - shown;

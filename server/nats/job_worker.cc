@@ -1,6 +1,7 @@
 #include "server/nats/job_worker.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <optional>
 #include <queue>
@@ -68,6 +69,21 @@ constexpr std::string_view kGitEnding = ".git";
 
 std::string repository_name(const Job& job) {
   return ContentId::of(job.repository).hex() + std::string(kGitEnding);
+}
+
+/// Decodes `%2e` and its kin once. Other text is kept.
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    constexpr size_t kDigits = 2;
+    const char* digits = text.data() + i + 1;
+    uint8_t byte = 0;
+    const bool is_one = text[i] == '%' && i + kDigits < text.size() &&
+                        std::from_chars(digits, digits + kDigits, byte, 16).ptr == digits + kDigits;
+    decoded += is_one ? static_cast<char>(byte) : text[i];
+    if (is_one) i += kDigits;
+  }
+  return decoded;
 }
 
 std::string branch_of(const Job& job) {
@@ -235,10 +251,13 @@ Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
 }
 
 bool JobWorker::may_use(const std::string& repository) const {
+  // git decodes the path of an address with a scheme, and a web server those of others.
+  const bool leads_up = repository.find("..") != repository.npos ||
+                        percent_decoded(repository).find("..") != repository.npos;
   for (const std::string& allowed : config_.repositories) {
     if (repository == allowed) return true;
     const bool is_below = allowed.ends_with('/') && repository.starts_with(allowed);
-    if (is_below && repository.find("..") == repository.npos) return true;
+    if (is_below && !leads_up) return true;
   }
   return false;
 }

@@ -1,9 +1,12 @@
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -124,6 +127,13 @@ Result<int> work(const Values& values) {
   return 0;
 }
 
+/// On a terminal as ASCII: a receipt has texts of others, with characters that terminals obey.
+void print_receipt(const std::string& receipt) {
+  const auto document = nlohmann::ordered_json::parse(receipt, nullptr, false);
+  const bool is_ascii = ::isatty(STDOUT_FILENO) != 0;
+  std::puts(document.dump(-1, ' ', is_ascii, nlohmann::json::error_handler_t::replace).c_str());
+}
+
 /// Waits for the receipt of a job, prints it, and returns the exit status. An empty digest stands
 /// for any job of this id.
 Result<int> await_receipt(const Values& values, galley::JobQueue& queue,
@@ -133,7 +143,7 @@ Result<int> await_receipt(const Values& values, galley::JobQueue& queue,
     GALLEY_ASSIGN(const galley::JobBook::Entry known, queue.find(job.id));
     GALLEY_TRY(galley::JobBook::check_same(job.id, job.digest, known.job));
     if (!known.receipt.empty() && known.revision != job.dead) {
-      std::puts(known.receipt.c_str());
+      print_receipt(known.receipt);
       return known.is_success() ? 0 : kNotDone;
     }
     if (must_end || std::chrono::steady_clock::now() >= end) {
@@ -170,7 +180,7 @@ Result<int> list_jobs(const Values& values) {
     return await_receipt(values, *queue, {id, {}}, 0);
   }
   GALLEY_ASSIGN(const auto receipts, queue->receipts());
-  for (const std::string& receipt : receipts) std::puts(receipt.c_str());
+  for (const std::string& receipt : receipts) print_receipt(receipt);
   GALLEY_ASSIGN(const uint64_t waiting, queue->waiting());
   log_line(std::to_string(waiting) + " jobs have not ended");
   return 0;

@@ -406,6 +406,37 @@ class Jobs(JobCase):
         done = self.job(repository, "again", PATCH.format("a.txt", "one", "one"))
         self.assertEqual(self.submit(done)["outcome"], "unchanged")
 
+    def test_an_encoded_path_leads_out_of_no_allowed_folder(self):
+        self.make_repository("team-a/one")
+        secret = self.make_repository("secret")
+        before = self.history(secret)
+        self.start_worker(address=f"file://{self.repositories}/team-a")
+        for number, way in enumerate(("%2e%2e", ".%2E", "%2E.", "..", "one.git%2F..%2f..")):
+            self.submit(self.job(f"file://{self.repositories}/team-a/{way}/secret.git", f"j{number}"))
+            self.assertEqual(self.receipt(f"j{number}")["reason"], "job.repository", way)
+        self.assertEqual(self.history(secret), before)
+        self.submit(self.job(f"file://{self.repositories}/team-a/%6fne.git", "good"))
+        self.assertEqual(self.receipt("good")["outcome"], "committed")
+
+    def test_a_receipt_shows_no_token_and_sends_a_terminal_no_commands(self):
+        token = "ghp_" + "a1B2" * 9
+        bare = self.make_repository(files=[("a.txt", f"token = {token}\nsecond\n")])
+        self.start_worker()
+        edits = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-token = none\n+token = other\n second\n"
+        self.assertEqual(self.submit(self.job(bare, "t1", edits=edits))["outcome"], "refused")
+        job = self.job(bare, "t2", calls=[{"tool": "\u009b2J\u202ex", "args": {}}])
+        del job["edits"]
+        self.submit(job)
+        for record in self.records():
+            self.assertNotIn(token, json.dumps(record))
+        reader, terminal = os.openpty()
+        subprocess.run([support.GALLEY, "jobs", "--nats", self.server.address, "t2"], stdout=terminal, timeout=60, check=False)
+        shown = os.read(reader, 65536)
+        os.close(reader)
+        os.close(terminal)
+        self.assertIn(b"\\u202e", shown)
+        self.assertTrue(shown.isascii(), shown)
+
     def test_a_job_that_cannot_be_read_is_refused_or_dead(self):
         self.start_worker()
         for wrong in ("{", "[]", '{"id": "a b"}', '{"id": "a", "repository": "x", "ref": "main"}',
