@@ -216,6 +216,7 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(TelemetryOptions options, Ser
                                                    const Clock& clock, Log log) {
   std::unique_ptr<Telemetry> made(
       new Telemetry(std::move(options), std::move(service), clock, std::move(log)));
+  if (!made->options_.spans.empty()) GALLEY_TRY(write_host_file(made->options_.spans, {}, true));
   if (made->options_.metrics.empty()) return made;
   GALLEY_ASSIGN(made->listener_, listener_of(made->options_.metrics, clock));
   made->log_("metrics at " + printable_line(made->listener_->name()));

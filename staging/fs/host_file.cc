@@ -195,7 +195,11 @@ Result<void> write_host_file(const std::string& path, std::string_view text, boo
     GALLEY_ASSIGN(const auto done, replace_in_one_step(target, mode, text));
     if (done) return {};
   }
-  const int flags = is_added                             ? O_APPEND | O_CREAT
+  if (is_added && is_there && !S_ISREG(info.st_mode)) {
+    return fail(ErrorKind::kUsage, "output.not_a_file",
+                "'" + path + "' is no regular file, so nothing is added to it; name a file");
+  }
+  const int flags = is_added                             ? O_APPEND | O_CREAT | O_NONBLOCK
                     : is_there && !S_ISREG(info.st_mode) ? 0
                                                          : O_TRUNC | O_CREAT;
   return write_in_place(target, text, flags);

@@ -31,8 +31,9 @@ std::optional<std::string> read_own_file(const std::string& path, uint64_t max_b
 Result<std::string> read_private_file(const std::string& path, uint64_t max_bytes);
 
 /// Writes a file that a person named on the command line: through a link, and to a device or FIFO
-/// as it is. A regular file is replaced in one step, with its mode, or appended to.
-/// Errors: kUsage `output.no_folder`, `output.is_directory`; kIo.
+/// as it is. A regular file is replaced in one step, with its mode. With `is_added`, the text is
+/// added to a regular file.
+/// Errors: kUsage `output.no_folder`, `output.is_directory`, `output.not_a_file`; kIo.
 Result<void> write_host_file(const std::string& path, std::string_view text, bool is_added = false);
 
 /// Opens /dev/null in the place of standard streams that are closed. Otherwise the next file or

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import socket
 import unittest
 
@@ -65,6 +66,14 @@ class Worker(test_nats_jobs.JobCase):
         self.assertNotEqual(first[2], second[2])
         self.assertEqual(scraped(address, host="evil.example:80")[0], 403)
         self.assertEqual(scraped(address, path="/")[0], 404)
+
+    def test_spans_go_to_a_regular_file(self):
+        """A FIFO would hold the worker at its first span."""
+        pipe, file = self.scratch / "pipe", self.scratch / "worker.toml"
+        os.mkfifo(pipe)
+        file.write_text(f'cache = "{self.scratch}/cache"\nrepositories = ["{self.repositories}/"]\nspans = "{pipe}"\n')
+        said = self.galley("worker", "--nats", self.server.address, "--server-config", file, expect=2).stderr
+        self.assertIn(b"is no regular file", said)
 
     def test_no_metrics_leave_the_machine(self):
         for key, value in (("metrics", "0.0.0.0:0"), ("metrics", "unix:relative"), ("spans", "relative")):
