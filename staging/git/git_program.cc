@@ -51,13 +51,20 @@ std::string decisive_line(std::string_view complaint) {
     std::string words = line_after(head, complaint);
     if (!words.empty()) return words;
   }
-  const auto lines = lines_of(complaint);
-  return lines.empty() ? std::string() : printable_line(lines.front(), kMaxWordsBytes);
+  for (const std::string& line : lines_of(complaint)) {
+    if (!line.starts_with("hint: ")) return printable_line(line, kMaxWordsBytes);
+  }
+  return {};
+}
+
+bool tells_of_full_memory(std::string_view complaint) {
+  return has(complaint, "out of memory") || has(complaint, "Out of memory");
 }
 
 /// Whether git reports an object that exists but cannot be decoded (object-file.c, packfile.c of
 /// git).
 bool tells_of_damage(std::string_view complaint) {
+  if (tells_of_full_memory(complaint)) return false;  // also "inflate: out of memory"
   for (const std::string_view words :
        {"is corrupt", "corrupt loose object", "inflate: ", "unable to unpack", "failed to unpack",
         "unable to stream", "delta base", "exceeds 32 bytes", "garbage at end of loose object",
@@ -167,6 +174,7 @@ GitProgram GitProgram::with_protocols(std::string names) const {
 PipedProcessOptions GitProgram::surroundings() const {
   PipedProcessOptions options;
   options.time = bounds_.time;
+  options.data_bytes = kMaxMemoryBytes;
   options.environment = {"GIT_OPTIONAL_LOCKS=0",
                          "GIT_TERMINAL_PROMPT=0",
                          "GIT_NO_LAZY_FETCH=1",
@@ -234,7 +242,13 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
         run_piped(words({"config", "--list", "--show-scope", "-z"}), listing, {}, kMaxConfigBytes);
     if (!listed) {
       Error why = unreadable_output(listed.error());
-      why.message += " (git config --list; does the repository's config include a pipe?)";
+      if (why.reason == "limit.git_output") {
+        why.message = "git's configuration for this repository has more than " +
+                      std::to_string(kMaxConfigBytes >> 20U) +
+                      " MiB: look at the file config of the repository, and at those it includes";
+      } else {
+        why.message += " (git config --list; does the repository's config include a pipe?)";
+      }
       return fail(std::move(why));
     }
     // Without the list no program can be disabled, so no command may run.
@@ -293,6 +307,12 @@ Error GitProgram::error(std::string_view complaint) {
                 "remove that file if none runs.",
             "", 0};
   }
+  if (tells_of_full_memory(complaint)) {
+    return {ErrorKind::kQuota, "limit.git_memory",
+            "git needed more memory than there is, or than the " +
+                std::to_string(kMaxMemoryBytes >> 30U) + " GiB that it may use: " + words,
+            "", 0};
+  }
   // Checked before "missing": git may report an unreadable object as missing.
   if (tells_of_damage(complaint)) {
     return {ErrorKind::kIo, "git.object_damaged",
@@ -309,6 +329,10 @@ Error GitProgram::error(std::string_view complaint) {
         "an object is missing in this clone, and nothing is fetched while a change is judged: " +
             words + ". Fetch it first: git fetch --refetch, or git fsck to see what is missing",
         "", 0};
+  }
+  if (words.empty()) {
+    return {ErrorKind::kIo, "git.failed",
+            "git failed without a message: it crashed, or a signal ended it", "", 0};
   }
   // An error before the fatal line often has the cause.
   const std::string cause = line_after("error: ", complaint);

@@ -42,13 +42,16 @@ bool is_ref_name(std::string_view name);
 /// Threads:   safe to share.
 /// Errors:    kNotFound `git.program_missing`, `git.no_repository`; kRefused `git.other_owner`,
 ///            `git.index_locked`, `git.object_missing`, `git.foreign_work_tree`; kTimeout
-///            `git.timeout`; kQuota `limit.git_output`; kIo `git.object_damaged`, `git.failed` with
-///            git's own message.
+///            `git.timeout`; kQuota `limit.git_output`, `limit.git_memory`; kIo
+///            `git.object_damaged`, `git.failed` with git's own message.
 class GitProgram {
  public:
   /// Time limit of one command, or of one answer of an interactive command. The variable
   /// GALLEY_GIT_TIMEOUT (seconds) replaces it.
   static constexpr std::chrono::milliseconds kMaxTime{300'000};
+  /// Memory of one git process, without mapped packs: a few small trees can name each other so that
+  /// their paths fill any memory. Large fetches need some GiB.
+  static constexpr uint64_t kMaxMemoryBytes = uint64_t{4} << 30U;
   /// Time limit for listing the configuration, which may include a FIFO.
   static constexpr std::chrono::milliseconds kMaxConfigTime{5'000};
   /// Maximum output of one command.

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -269,6 +270,7 @@ struct ChildStart {
   int output = -1;
   int complaint = -1;
   bool ends_with_us = false;  ///< it gets SIGTERM if this thread or process ends first
+  uint64_t data_bytes = 0;    ///< 0: no limit
   std::vector<char*> arguments;
   std::vector<char*> variables;
   sigset_t signals{};  ///< the mask of this thread
@@ -287,6 +289,11 @@ int become(const ChildStart& start) {
   if (start.ends_with_us) {
     if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
     if (::getppid() != start.parent) ::_exit(kSignalStatusBase + SIGTERM);
+  }
+  struct rlimit data {};
+  if (start.data_bytes > 0 && ::getrlimit(RLIMIT_DATA, &data) == 0) {
+    data.rlim_cur = std::min<rlim_t>(data.rlim_max, start.data_bytes);
+    if (::setrlimit(RLIMIT_DATA, &data) != 0) return errno;
   }
   if (*start.directory != '\0' && ::chdir(start.directory) != 0) return errno;
   // If Galley was started without standard streams, these have the numbers of streams.
@@ -348,6 +355,7 @@ Result<std::unique_ptr<SpawnedPipes>> spawn_piped(const std::vector<std::string>
   start.output = its_output.number();
   start.complaint = complaint.number();
   start.ends_with_us = life == ChildLife::kWithThread;
+  start.data_bytes = options.data_bytes;
   start.arguments = words_for_exec(argv);
   start.variables = words_for_exec(environment);
   pid_t pid = -1;

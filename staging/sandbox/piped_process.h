@@ -19,6 +19,8 @@ struct PipedProcessOptions {
   /// Time limit for each read and write and for its end; in run_piped(), for all together. After
   /// that it is ended, first by SIGTERM. 0: no limit.
   std::chrono::milliseconds time{0};
+  /// Limit of its memory, without files that it maps (RLIMIT_DATA); 0: none of its own.
+  uint64_t data_bytes = 0;
 };
 
 /// A program of the host with piped input and output, for example git. It runs outside every

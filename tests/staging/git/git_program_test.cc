@@ -83,6 +83,35 @@ TEST_F(GitProgramTest, ANameOfAReferenceIsJudgedAsGitJudgesIt) {
   }
 }
 
+// Limit: kMaxMemoryBytes of staging/git/git_program.h
+TEST_F(GitProgramTest, TheMemoryOfGitIsLimited) {
+  pretend("ulimit -d");
+  const auto said = git().run({"diff-tree"});
+  ASSERT_TRUE(said.has_value()) << said.error().message;
+  EXPECT_EQ(*said, std::to_string(GitProgram::kMaxMemoryBytes >> 10U) + "\n");
+}
+
+TEST_F(GitProgramTest, AGitWithoutMemoryOrWordsIsToldFromADamagedObject) {
+  const Error full = GitProgram::error("error: inflate: out of memory\nfatal: bad object\n");
+  EXPECT_EQ(full.reason, "limit.git_memory");
+  EXPECT_EQ(full.kind, ErrorKind::kQuota);
+  const Error silent = GitProgram::error("hint: Support for grafts is deprecated\nhint: x\n");
+  EXPECT_EQ(silent.reason, "git.failed");
+  EXPECT_EQ(silent.message, "git failed without a message: it crashed, or a signal ended it");
+}
+
+TEST_F(GitProgramTest, AConfigurationThatIsTooLongIsNamed) {
+  scratch_.write("bin/git", "#!/bin/sh\nhead -c 17000000 /dev/zero\n");
+  std::filesystem::permissions(scratch_.path() + "/bin/git", std::filesystem::perms::owner_all);
+  ::setenv("PATH", (scratch_.path() + "/bin:" + std::getenv("PATH")).c_str(), 1);
+  const auto said = git().run({"rev-parse"});
+  ASSERT_FALSE(said.has_value());
+  EXPECT_EQ(said.error().reason, "limit.git_output");
+  EXPECT_NE(said.error().message.find("configuration for this repository has more than 16 MiB"),
+            std::string::npos)
+      << said.error().message;
+}
+
 // Limit: kMaxTime of staging/git/git_program.h
 TEST_F(GitProgramTest, AHangingGitIsEndedAndTheErrorNamesTheCommand) {
   pretend("exec sleep 1000");
