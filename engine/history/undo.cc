@@ -170,11 +170,14 @@ class Follower {
 
 /// Follows `paths`, as the transaction left them, through every later transaction.
 Result<LaterHistory> later_history_of(const History& history, TxId id, const Proposal& transaction,
-                                      const std::vector<RelPath>& paths) {
+                                      const std::vector<RelPath>& paths,
+                                      const std::vector<TxId>& taken_back = {}) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   std::map<TxId, CommitMeta> metas;
   for (const TxId later : ids) {
-    if (later <= id) continue;
+    if (later <= id || std::find(taken_back.begin(), taken_back.end(), later) != taken_back.end()) {
+      continue;
+    }
     GALLEY_ASSIGN(const auto journal, history.outline(later));
     metas.emplace(later, journal->journal.meta);
   }
@@ -337,11 +340,12 @@ Result<bool> is_renamed_since(const History& history, TxId id, const std::vector
   });
 }
 
-/// Rebases the reverse of one transaction onto the staged tree. Files that were renamed since are
-/// followed.
+/// Rebases the reverse of one transaction onto the staged tree, in which `taken_back` are undone.
+/// Files that others renamed since are followed.
 Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& record,
                                      const ReverseChange& reverse, const UndoOptions& options,
-                                     Overlay& staged, LaterHistory& since) {
+                                     const std::vector<TxId>& taken_back, Overlay& staged,
+                                     LaterHistory& since) {
   RebaseOptions rebasing = rebase_options(record.id, options);
   GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reverse.change, staged, rebasing));
   bool may_be_elsewhere = std::holds_alternative<RebaseConflict>(outcome);
@@ -349,8 +353,8 @@ Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& rec
     GALLEY_ASSIGN(may_be_elsewhere, is_renamed_since(history, record.id, paths_of(reverse.change)));
   }
   if (!may_be_elsewhere) return outcome;
-  GALLEY_ASSIGN(since,
-                later_history_of(history, record.id, record.proposal, paths_of(reverse.change)));
+  GALLEY_ASSIGN(since, later_history_of(history, record.id, record.proposal,
+                                        paths_of(reverse.change), taken_back));
   if (since.moved.empty()) return outcome;
   rebasing.moved = since.moved;
   return rebase(reverse.change, staged, rebasing);
@@ -358,10 +362,15 @@ Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& rec
 
 void add_merged(std::vector<MergedPath> found, std::vector<MergedPath>& merged) {
   for (MergedPath& one : found) {
-    const bool is_known = std::any_of(merged.begin(), merged.end(), [&](const MergedPath& known) {
-      return known.path == one.path;
+    const auto known = std::find_if(merged.begin(), merged.end(), [&](const MergedPath& other) {
+      return other.path == one.path;
     });
-    if (!is_known) merged.push_back(std::move(one));
+    if (known == merged.end()) {
+      merged.push_back(std::move(one));
+    } else if (one.markers > 0) {
+      known->how = std::move(one.how);
+      known->markers += one.markers;
+    }
   }
 }
 
@@ -483,10 +492,10 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
                   files ? reverse_below(record, *files) : reverse_of(id, record.proposal, options));
     if (files && reverse.change.is_empty()) continue;
     if (reverse.is_partial) plan.tool = kPartialUndoTool;
-    undone.push_back(id);
     LaterHistory since;
     GALLEY_ASSIGN(RebaseOutcome outcome,
-                  rebase_reverse(history, record, reverse, options, staged, since));
+                  rebase_reverse(history, record, reverse, options, undone, staged, since));
+    undone.push_back(id);
     if (auto* conflict = std::get_if<RebaseConflict>(&outcome)) {
       return UndoOutcome(
           UndoConflict{id, std::move(conflict->paths), std::move(since.dependencies)});

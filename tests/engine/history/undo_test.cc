@@ -114,6 +114,40 @@ TEST_F(UndoTest, SeveralUndoneTogetherFollowRenamesOfOthers) {
   EXPECT_EQ(workspace_.tree().size(), 0U);
 }
 
+TEST_F(UndoTest, SeveralUndoneTogetherDoNotFollowTheRenamesThatTheyTakeBack) {
+  workspace_.write("run.sh", "old\n", 0755);
+  workspace_.write("k", "1\n2\n3\n4\n5\n6\n7\n8\n");
+  std::vector<TxId> ids;
+  ids.push_back(workspace_.commit([](Overlay& o) {
+    OK(o.write(rel("tab"), "new\n"));
+    OK(o.write(rel("k"), "one\n2\n3\n4\n5\n6\n7\n8\n"));
+  }));
+  workspace_.write("k", "one\n2\n3\n4\n5\n6\n7\nof a person\n");
+  ids.push_back(workspace_.commit([](Overlay& o) { OK(o.remove(rel("run.sh"))); }));
+  ids.push_back(workspace_.commit([](Overlay& o) { OK(o.move(rel("tab"), rel("run.sh"))); }));
+  ids.push_back(workspace_.commit_file("run.sh", "new\nmore\n"));
+  workspace_.publish_plan(
+      plan_undo_together(workspace_.history(), workspace_.root(), ids, workspace_.clock(), {}));
+  EXPECT_EQ(workspace_.read("run.sh"), "old\n");
+  EXPECT_EQ(workspace_.read("k"), "1\n2\n3\n4\n5\n6\n7\nof a person\n");
+  EXPECT_FALSE(workspace_.exists("tab"));
+}
+
+TEST_F(UndoTest, SeveralUndoneTogetherCountTheMarkersOfEachOfThem) {
+  workspace_.write("f", "1\n2\n3\n4\n5\n6\n7\n8\n");
+  const TxId first = workspace_.commit_file("f", "1\ntwo\n3\n4\n5\n6\n7\n8\n");
+  const TxId last = workspace_.commit_file("f", "1\ntwo\n3\n4\n5\n6\nseven\n8\n");
+  workspace_.write("f", "1\nperson\n3\n4\n5\n6\nseven\n8\n");
+  UndoOptions options;
+  options.mode = MergeMode::kMarkers;
+  const auto outcome = plan_undo_together(workspace_.history(), workspace_.root(), {first, last},
+                                          workspace_.clock(), options);
+  OK(outcome);
+  const auto& merged = std::get<UndoPlan>(*outcome).merged;
+  ASSERT_EQ(merged.size(), 1U);
+  EXPECT_GT(merged[0].markers, 0U);
+}
+
 TEST_F(UndoTest, HunksOfOneFileMayBeNamedOneByOne) {
   const auto text_with = [](const std::set<int>& changed) {
     std::string text;
