@@ -151,14 +151,17 @@ constexpr size_t kMarks = kRules.size() * 2;
 
 constexpr std::string_view mark_of(size_t number) { return kRules[number / 2].marks[number % 2]; }
 
-/// For each character the marks of which it is the rarest, as bits.
-constexpr std::array<uint32_t, 256> marks_by_character() {
+/// For each character the marks, as bits, that have it so many characters after their rarest one.
+/// A mark that has no character there permits each.
+constexpr std::array<uint32_t, 256> marks_by_character(int after) {
   std::array<uint32_t, 256> marks{};
   for (size_t i = 0; i < kMarks; ++i) {
-    if (mark_of(i).empty()) continue;
-    const char c = mark_of(i)[rarest_in(mark_of(i))];
-    marks[static_cast<uint8_t>(c)] |= 1U << i;
-    if (c >= 'a' && c <= 'z') marks[static_cast<uint8_t>(c - 'a' + 'A')] |= 1U << i;
+    const std::string_view mark = mark_of(i);
+    if (mark.empty()) continue;
+    const size_t at = rarest_in(mark) + static_cast<size_t>(after);
+    for (size_t c = 0; c < marks.size(); ++c) {
+      if (at >= mark.size() || mark[at] == to_lower(static_cast<char>(c))) marks[c] |= 1U << i;
+    }
   }
   return marks;
 }
@@ -172,10 +175,15 @@ bool has_mark_at(std::string_view text, size_t at, std::string_view mark) {
 
 /// The marks in a text, as bits. Most texts have none, and each text of a record is searched.
 uint32_t marks_in(std::string_view text) {
-  static constexpr auto kByCharacter = marks_by_character();
+  static constexpr auto kHere = marks_by_character(0);
+  static constexpr auto kBefore = marks_by_character(-1);
+  static constexpr auto kAfter = marks_by_character(1);
   uint32_t found = 0;
   for (size_t at = 0; at < text.size(); ++at) {
-    uint32_t possible = kByCharacter[static_cast<uint8_t>(text[at])] & ~found;
+    uint32_t possible = kHere[static_cast<uint8_t>(text[at])] & ~found;
+    if (possible == 0) continue;
+    if (at > 0) possible &= kBefore[static_cast<uint8_t>(text[at - 1])];
+    if (at + 1 < text.size()) possible &= kAfter[static_cast<uint8_t>(text[at + 1])];
     for (; possible != 0; possible &= possible - 1) {
       const auto number = static_cast<size_t>(std::countr_zero(possible));
       if (has_mark_at(text, at, mark_of(number))) found |= 1U << number;
