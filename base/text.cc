@@ -59,7 +59,8 @@ std::optional<size_t> first_invalid_utf8(std::string_view bytes) {
         continue;
       }
     }
-    const size_t length = utf8_sequence_length(bytes, at);
+    const bool is_ascii = static_cast<uint8_t>(bytes[at]) < 0x80;
+    const size_t length = is_ascii ? 1 : utf8_sequence_length(bytes, at);
     if (length == 0) return at;
     at += length;
   }
