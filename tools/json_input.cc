@@ -336,21 +336,6 @@ void append_escaped(std::string& out, char c) {
   out.push_back(kHex[static_cast<uint8_t>(c) & 0xFU]);
 }
 
-void append_text(std::string& out, const std::string& text) {
-  if (!is_utf8(text)) {
-    out += json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-    return;
-  }
-  out.push_back('"');
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = end_of_plain(text, at);
-    out.append(text, at, end - at);
-    if (end < text.size()) append_escaped(out, text[end]);
-    at = end + 1;
-  }
-  out.push_back('"');
-}
-
 void append_number(std::string& out, std::integral auto number) {
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
@@ -362,7 +347,7 @@ void append_json(std::string& out, const Json& value) {
   const char* before = "";
   switch (value.type()) {
     case nlohmann::detail::value_t::string:
-      return append_text(out, value.template get_ref<const std::string&>());
+      return append_json_text(out, value.template get_ref<const std::string&>());
     case nlohmann::detail::value_t::number_unsigned:
       return append_number(out, value.template get<uint64_t>());
     case nlohmann::detail::value_t::number_integer:
@@ -374,7 +359,7 @@ void append_json(std::string& out, const Json& value) {
       out.push_back('{');
       for (const auto& [key, member] : value.template get_ref<const typename Json::object_t&>()) {
         out += std::exchange(before, ",");
-        append_text(out, key);
+        append_json_text(out, key);
         out.push_back(':');
         append_json(out, member);
       }
@@ -455,6 +440,21 @@ Result<json> parse_json_lines(std::string_view text, const JsonLimits& limits) {
     all.push_back(std::move(one));
   }
   return all;
+}
+
+void append_json_text(std::string& out, std::string_view text) {
+  if (!is_utf8(text)) {
+    out += json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+    return;
+  }
+  out.push_back('"');
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = end_of_plain(text, at);
+    out.append(text, at, end - at);
+    if (end < text.size()) append_escaped(out, text[end]);
+    at = end + 1;
+  }
+  out.push_back('"');
 }
 
 std::string json_text(const json& document) {

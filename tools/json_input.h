@@ -42,7 +42,9 @@ Result<nlohmann::json> parse_json_lines(std::string_view text, const JsonLimits&
 /// The document as text on one line. Bytes in its strings that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_text(const nlohmann::json& document);
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
-/// The same, indented by two spaces.
+/// Appends the text as a string of such a document, with its quotes.
+void append_json_text(std::string& out, std::string_view text);
+/// The same document, indented by two spaces.
 [[nodiscard]] std::string pretty_json_text(const nlohmann::ordered_json& document);
 
 /// The bytes, in base64, of each text in `document` that is not UTF-8, by its JSON Pointer; an

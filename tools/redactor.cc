@@ -431,6 +431,8 @@ std::string StreamRedactor::feed(std::string_view piece) {
 
 std::string StreamRedactor::finish() { return std::exchange(held_, {}); }
 
+bool may_have_pattern(std::string_view text) { return marks_in(text) != 0; }
+
 std::string redact_patterns(std::string_view text) {
   std::string out(text);
   const uint32_t marks = marks_in(text);

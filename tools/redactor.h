@@ -79,6 +79,8 @@ class StreamRedactor {
 /// Replaces text that looks like a secret (keys, tokens, passwords in URLs) by `[REDACTED:rule]`.
 /// It is for records, logs and the output of commands, never for texts that an agent edits.
 [[nodiscard]] std::string redact_patterns(std::string_view text);
+/// Whether redact_patterns() may change the text. Most texts have no mark of a pattern.
+[[nodiscard]] bool may_have_pattern(std::string_view text);
 
 /// redact_patterns for a stream that arrives in pieces. It returns a line when the line is
 /// complete, or longer than kMaxHeldLineBytes. A private key is hidden to its last line.

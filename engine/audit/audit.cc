@@ -113,8 +113,8 @@ Result<void> check_anchor(File& log, const AuditHead& head, const Tail& tail) {
 
 /// Builds the record that says what was lost before it. `cut` is the number of bytes that are cut
 /// off.
-json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& head,
-                int64_t wall_ns) {
+AuditMembers gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& head,
+                        int64_t wall_ns) {
   nlohmann::ordered_json output;
   if (cut > 0) output["cut_bytes"] = cut;
   if (!tail.fragment.empty()) output["cut_sha256"] = ContentId::of(tail.fragment).hex();
@@ -126,43 +126,42 @@ json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& 
   event.kind = AuditKind::kGap;
   event.reason = "the log ended before it should: a crash, a power loss, or another program cut it";
   event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
-  return audit_document(event, wall_ns);
+  return audit_members(event, wall_ns);
 }
 
 /// Adds a record to the chain: returns its line. The hash is that of the line without the member
 /// `hash`, which is then inserted at its place among the sorted keys.
-std::string linked(json record, AuditPosition& position) {
-  record["seq"] = position.seq + 1;
-  record["prev"] = position.hash.hex();
+std::string linked(AuditMembers record, AuditPosition& position) {
+  record["seq"] = std::to_string(position.seq + 1);
+  record["prev"] = '"' + position.hash.hex() + '"';
   record.erase("hash");
   std::string line = "{";
-  size_t place = line.size();
-  for (const auto& [key, value] : record.items()) {
-    line.append(json_text(json(key))).append(":").append(json_text(value)).append(",");
-    if (key < "hash") place = line.size();
-  }
+  const auto place = record.lower_bound("hash");
+  append_members(line, record.begin(), place);
+  const size_t place_in_line = line.size();
+  append_members(line, place, record.end());
   line.back() = '}';
   position = {position.seq + 1, ContentId::of(line)};
-  line.insert(place, "\"hash\":\"" + position.hash.hex() + "\",");
+  line.insert(place_in_line, "\"hash\":\"" + position.hash.hex() + "\",");
   return line + "\n";
 }
 
 /// Parses a record that was kept as text, for example in a journal.
-Result<json> read_record(std::string_view record) {
+Result<AuditMembers> read_record(std::string_view record) {
   if (record.size() > kMaxAuditRecordBytes) {
     return fail(ErrorKind::kInvalid, "audit.record",
                 "the audit record has " + std::to_string(record.size()) + " bytes, more than " +
                     std::to_string(kMaxAuditRecordBytes));
   }
-  GALLEY_ASSIGN(json line, parse_json(record));
-  if (line.is_object() && line.contains("execution_id")) return line;
+  GALLEY_ASSIGN(const json line, parse_json(record));
+  if (line.is_object() && line.contains("execution_id")) return members_of(line);
   return fail(ErrorKind::kInvalid, "audit.record", "this is not a record of audit_record()");
 }
 
-Result<std::vector<json>> read_records(const std::vector<std::string_view>& records) {
-  std::vector<json> read;
+Result<std::vector<AuditMembers>> read_records(const std::vector<std::string_view>& records) {
+  std::vector<AuditMembers> read;
   for (const std::string_view record : records) {
-    GALLEY_ASSIGN(json line, read_record(record));
+    GALLEY_ASSIGN(AuditMembers line, read_record(record));
     read.push_back(std::move(line));
   }
   return read;
@@ -199,7 +198,7 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
 }
 
 Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
-                                              std::vector<nlohmann::json> records, bool is_new) {
+                                              std::vector<AuditMembers> records, bool is_new) {
   auto opened = directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate);
   if (!opened && is_no_file(opened.error())) return damaged(opened.error().message);
   if (!opened) return fail(opened.error());
@@ -227,7 +226,7 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
     }
     if (cut > 0) GALLEY_TRY(log->truncate(end));
   }
-  for (json& record : records) lines += linked(std::move(record), position);
+  for (AuditMembers& record : records) lines += linked(std::move(record), position);
   GALLEY_TRY(log->write_at(end, lines));
   GALLEY_TRY(write_audit_head(head_file, {position, end + lines.size()}));
   // Makes its name durable once; settle() makes its contents durable.
@@ -242,8 +241,8 @@ Result<AuditPosition> AuditLog::append(std::string_view record) {
 }
 
 Result<AuditPosition> AuditLog::append(const AuditEvent& event) {
-  std::vector<json> records;
-  records.push_back(audit_document(event, clock_->wall_ns()));
+  std::vector<AuditMembers> records;
+  records.push_back(audit_members(event, clock_->wall_ns()));
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
   return append_locked(*head_file, std::move(records));
 }
@@ -390,8 +389,8 @@ Result<std::string> AuditLog::begin_new_log() {
   event.kind = AuditKind::kGap;
   event.reason = "the log before this one was damaged and is set aside";
   event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
-  std::vector<json> records;
-  records.push_back(audit_document(event, clock_->wall_ns()));
+  std::vector<AuditMembers> records;
+  records.push_back(audit_members(event, clock_->wall_ns()));
   // Until the record is written, the anchor of the old log shows that records are missing.
   GALLEY_TRY(append_locked(*head_file, std::move(records), true));
   GALLEY_TRY(sync());

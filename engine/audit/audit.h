@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -103,6 +105,17 @@ struct AuditEvent {
 
 inline constexpr size_t kMaxAuditRecordBytes = size_t{64} << 10U;  ///< one audit record
 
+/// The members of a record: the canonical JSON of each value by its key.
+using AuditMembers = std::map<std::string, std::string, std::less<>>;
+
+/// Builds the same record as audit_record(), as members.
+[[nodiscard]] AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns);
+/// The members of a record that was read. `object` must be an object.
+[[nodiscard]] AuditMembers members_of(const nlohmann::json& object);
+/// Writes the members of a canonical record, each followed by a comma.
+void append_members(std::string& text, AuditMembers::const_iterator from,
+                    AuditMembers::const_iterator to);
+
 /// The place of a record in the chain.
 struct AuditPosition {
   uint64_t seq = 0;  ///< 1-based; 0 before the first record
@@ -182,15 +195,12 @@ class AuditLog final : public AuditSink {
   Result<AuditVerification> verify_locked(File* head_file) const;
   [[nodiscard]] Result<bool> is_there() const;
   /// If `is_new`, the anchor is of an earlier log and is replaced without being compared.
-  Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<nlohmann::json> records,
+  Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<AuditMembers> records,
                                       bool is_new = false);
 
   const WritableDirectory* directory_;
   const Clock* clock_;
   RelPath head_;
 };
-
-/// Builds the same record as audit_record(), as a JSON value.
-[[nodiscard]] nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns);
 
 }  // namespace galley

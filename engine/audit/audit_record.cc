@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -22,8 +23,9 @@ constexpr double kMaxExactInteger = 9007199254740992.0;
 constexpr size_t kExecutionIdDigits = 16;
 constexpr size_t kMaxChangedBytes = 8192;  // of the paths that a record lists
 
-json named_by_hash(std::string_view text) {
-  return json{{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}};
+std::string named_by_hash(std::string_view text) {
+  return R"({"bytes":)" + std::to_string(text.size()) + R"(,"sha256":")" +
+         ContentId::of(text).hex() + "\"}";
 }
 
 std::string valid_utf8(std::string text) {
@@ -32,35 +34,17 @@ std::string valid_utf8(std::string text) {
   return json::parse(quoted).get<std::string>();
 }
 
-/// Joins a list of texts, for example the lines of a patch; nullopt for other lists.
+/// Joins a long list of texts, for example the lines of a patch; nullopt for other lists.
 std::optional<std::string> joined_lines(const ordered_json& list) {
-  std::string text;
+  size_t bytes = 0;
   for (const auto& item : list) {
     if (!item.is_string()) return {};
-    text += item.get_ref<const std::string&>();
-    text += '\n';
+    bytes += item.get_ref<const std::string&>().size() + 1;
   }
+  if (bytes <= kMaxTextBytes) return {};
+  std::string text;
+  for (const auto& item : list) text.append(item.get_ref<const std::string&>()).push_back('\n');
   return text;
-}
-
-/// An upper bound for the length of `value` as text. It does not look at the characters.
-size_t bound_of(const json& value) {
-  constexpr size_t kMostOfANumber = 32;
-  constexpr size_t kMostOfAByte = 6;  // \u0000
-  const auto of_text = [](const std::string& text) {
-    return text.size() * kMostOfAByte + sizeof("\"\",");
-  };
-  if (value.is_string()) return of_text(value.get_ref<const std::string&>());
-  if (!value.is_structured()) return kMostOfANumber;
-  size_t bytes = sizeof("[],");
-  if (value.is_array()) {
-    for (const auto& item : value) bytes += bound_of(item);
-    return bytes;
-  }
-  for (const auto& [key, item] : value.get_ref<const json::object_t&>()) {
-    bytes += of_text(key) + bound_of(item);
-  }
-  return bytes;
 }
 
 /// The limits up to which a document is recorded unchanged.
@@ -69,49 +53,84 @@ struct DocumentBounds {
   bool names_lines = false;  ///< long lists of texts are replaced by their hash, like long texts
 };
 
-json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& bounds) {
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    if (is_secret && !text.empty()) return "[REDACTED:key]";
-    if (text.size() > kMaxTextBytes) return named_by_hash(text);
-    return redact_patterns(valid_utf8(text));
+/// Writes a document in the form of a record: redacted, shortened and with sorted keys.
+class DocumentWriter {
+ public:
+  explicit DocumentWriter(const DocumentBounds& bounds) : bounds_(bounds) {}
+
+  std::string write(const ordered_json& document) && {
+    put(document, false);
+    return out_.size() <= bounds_.max_bytes ? std::move(out_) : named_by_hash(out_);
   }
-  if (value.is_array()) {
-    if (bounds.names_lines && !is_secret) {
-      const auto text = joined_lines(value);
-      if (text && text->size() > kMaxTextBytes) return named_by_hash(*text);
+
+ private:
+  void put(const ordered_json& value, bool is_secret) {
+    if (value.is_string()) return put_text(value.get_ref<const std::string&>(), is_secret);
+    if (value.is_array()) return put_list(value, is_secret);
+    if (value.is_object()) return put_object(value);
+    if (value.is_number_float()) return put_number(value.get<double>());
+    out_ += json_text(value);
+  }
+
+  void put_text(const std::string& text, bool is_secret) {
+    if (is_secret && !text.empty()) {
+      out_ += R"("[REDACTED:key]")";
+    } else if (text.size() > kMaxTextBytes) {
+      out_ += named_by_hash(text);
+    } else if (may_have_pattern(text)) {
+      append_json_text(out_, redact_patterns(valid_utf8(text)));
+    } else {
+      append_json_text(out_, text);
     }
-    json out = json::array();
-    for (const auto& item : value) out.push_back(shortened(item, is_secret, bounds));
-    return out;
   }
-  if (value.is_object()) {
-    json out = json::object();
-    for (const auto& [key, item] : value.items()) {
-      out[valid_utf8(key.substr(0, kMaxKeyBytes))] = shortened(item, is_secret_key(key), bounds);
+
+  void put_list(const ordered_json& list, bool is_secret) {
+    if (bounds_.names_lines && !is_secret) {
+      if (const auto text = joined_lines(list)) {
+        out_ += named_by_hash(*text);
+        return;
+      }
     }
-    return out;
-  }
-  if (value.is_number_float()) {
-    // Each number is written in one way: as it is after it was read again.
-    const double number = value.get<double>();
-    if (std::trunc(number) == number && std::abs(number) <= kMaxExactInteger) {
-      return static_cast<int64_t>(number);
+    char before = '[';
+    for (const auto& item : list) {
+      out_.push_back(std::exchange(before, ','));
+      put(item, is_secret);
     }
-    return number;
+    out_ += before == '[' ? "[]" : "]";
   }
-  return value;
-}
+
+  void put_object(const ordered_json& object) {
+    std::map<std::string, const ordered_json::object_t::value_type*> sorted;
+    for (const auto& member : object.get_ref<const ordered_json::object_t&>()) {
+      sorted[valid_utf8(member.first.substr(0, kMaxKeyBytes))] = &member;
+    }
+    char before = '{';
+    for (const auto& [key, member] : sorted) {
+      out_.push_back(std::exchange(before, ','));
+      append_json_text(out_, key);
+      out_.push_back(':');
+      put(member->second, is_secret_key(member->first));
+    }
+    out_ += before == '{' ? "{}" : "}";
+  }
+
+  /// Each number is written in one way: as it is after it was read again.
+  void put_number(double number) {
+    const bool is_whole = std::trunc(number) == number && std::abs(number) <= kMaxExactInteger;
+    out_ += is_whole ? std::to_string(static_cast<int64_t>(number)) : json_text(json(number));
+  }
+
+  DocumentBounds bounds_;
+  std::string out_;
+};
 
 // Two documents, the context, the error and the fields together are below the limit of a record.
 constexpr size_t kMaxDocumentBytes = kMaxAuditRecordBytes / 4;
 constexpr size_t kMaxContextBytes = kMaxAuditRecordBytes / 8;
 
-json document_of(const JsonDocument& document, const DocumentBounds& bounds) {
-  json out = shortened(*document, false, bounds);
-  if (bound_of(out) <= bounds.max_bytes) return out;
-  const std::string text = json_text(out);
-  return text.size() <= bounds.max_bytes ? out : named_by_hash(text);
+void put_document(AuditMembers& record, const char* key, const JsonDocument& document,
+                  const DocumentBounds& bounds) {
+  if (document) record[key] = DocumentWriter(bounds).write(*document);
 }
 
 /// Redacts a text before it is cut, because half a secret does not match a pattern.
@@ -119,33 +138,27 @@ std::string field_of(const std::string& value) {
   constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
   std::string text = redact_patterns(valid_utf8(value.substr(0, kMaxLookedAt)));
   text.resize(std::min(text.size(), kMaxFieldBytes));
-  return valid_utf8(std::move(text));
+  std::string quoted;
+  append_json_text(quoted, text);
+  return quoted;
 }
 
-void put_text(json& record, const char* key, const std::string& value) {
+void put_text(AuditMembers& record, const char* key, const std::string& value) {
   if (!value.empty()) record[key] = field_of(value);
 }
 
-void put_list(json& record, const char* key, const std::vector<std::string>& values) {
+void put_list(AuditMembers& record, const char* key, const std::vector<std::string>& values) {
   constexpr size_t kMaxListed = 16;
   if (values.empty()) return;
-  json& list = record[key] = json::array();
+  json list = json::array();
   for (size_t i = 0; i < std::min(kMaxListed, values.size()); ++i) {
     list.push_back(valid_utf8(values[i].substr(0, kMaxKeyBytes)));
   }
-}
-
-json error_of(const ToolError& error) {
-  json out = json::object();
-  out["code"] = to_string(error.code);
-  put_text(out, "reason", error.reason);
-  put_text(out, "message", error.message);
-  put_text(out, "cause", error.cause);
-  return out;
+  record[key] = json_text(list);
 }
 
 /// Lists as many texts as fit, and the number of the others.
-void put_texts(json& record, const std::string& key, const std::vector<std::string>& texts,
+void put_texts(AuditMembers& record, const std::string& key, const std::vector<std::string>& texts,
                size_t max_bytes) {
   if (texts.empty()) return;
   json listed = json::array();
@@ -155,17 +168,35 @@ void put_texts(json& record, const std::string& key, const std::vector<std::stri
     if (bytes > max_bytes) break;
     listed.push_back(valid_utf8(text));
   }
-  if (listed.size() < texts.size()) record[key + "_more"] = texts.size() - listed.size();
-  record[key] = std::move(listed);
+  if (listed.size() < texts.size()) {
+    record[key + "_more"] = std::to_string(texts.size() - listed.size());
+  }
+  record[key] = json_text(listed);
+}
+
+std::string canonical_text(const AuditMembers& members) {
+  std::string text = "{";
+  append_members(text, members.begin(), members.end());
+  text.back() = '}';
+  return text;
+}
+
+AuditMembers error_of(const ToolError& error) {
+  AuditMembers out;
+  put_text(out, "code", std::string(to_string(error.code)));
+  put_text(out, "reason", error.reason);
+  put_text(out, "message", error.message);
+  put_text(out, "cause", error.cause);
+  return out;
 }
 
 }  // namespace
 
-nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns) {
-  json record = json::object();
-  record["schema"] = "galley.audit-record/1";
-  record["timestamp"] = rfc3339_utc(wall_ns);
-  record["kind"] = to_string(event.kind);
+AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns) {
+  AuditMembers record;
+  put_text(record, "schema", "galley.audit-record/1");
+  put_text(record, "timestamp", rfc3339_utc(wall_ns));
+  put_text(record, "kind", std::string(to_string(event.kind)));
   put_text(record, "execution_id", event.execution_id);
   put_text(record, "parent_execution_id", event.parent_execution_id);
   put_text(record, "call_id", event.call_id);
@@ -181,26 +212,45 @@ nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "tx", event.tx);
   put_text(record, "open_tx", event.open_tx);
   put_text(record, "proposal", event.proposal);
-  if (event.input) record["input"] = document_of(event.input, {kMaxDocumentBytes});
-  if (event.output) record["output"] = document_of(event.output, {kMaxDocumentBytes, true});
+  put_document(record, "input", event.input, {kMaxDocumentBytes});
+  put_document(record, "output", event.output, {kMaxDocumentBytes, true});
   if (!event.executions.empty()) {
-    put_texts(record["output"], "executions", event.executions, kMaxDocumentBytes);
+    AuditMembers output;
+    if (event.output) output = members_of(json::parse(record["output"]));
+    put_texts(output, "executions", event.executions, kMaxDocumentBytes);
+    record["output"] = canonical_text(output);
   }
-  if (event.error) record["error"] = error_of(*event.error);
+  if (event.error) record["error"] = canonical_text(error_of(*event.error));
   put_texts(record, "changed", event.changed, kMaxChangedBytes);
-  record["duration_ms"] = event.duration_ms;
+  record["duration_ms"] = std::to_string(event.duration_ms);
   put_list(record, "capabilities_used", event.capabilities_used);
   put_list(record, "secrets_used", event.secrets_used);
-  if (event.context) record["context"] = document_of(event.context, {kMaxContextBytes});
+  put_document(record, "context", event.context, {kMaxContextBytes});
   if (event.execution_id.empty()) {
-    record["execution_id"] =
-        "exec-" + ContentId::of(json_text(record)).hex().substr(0, kExecutionIdDigits);
+    const std::string id = ContentId::of(canonical_text(record)).hex();
+    put_text(record, "execution_id", "exec-" + id.substr(0, kExecutionIdDigits));
   }
   return record;
 }
 
+AuditMembers members_of(const json& object) {
+  AuditMembers members;
+  for (const auto& [key, value] : object.get_ref<const json::object_t&>()) {
+    members[key] = json_text(value);
+  }
+  return members;
+}
+
+void append_members(std::string& text, AuditMembers::const_iterator from,
+                    AuditMembers::const_iterator to) {
+  for (; from != to; ++from) {
+    append_json_text(text, from->first);
+    text.append(":").append(from->second).append(",");
+  }
+}
+
 std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
-  return json_text(audit_document(event, wall_ns));
+  return canonical_text(audit_members(event, wall_ns));
 }
 
 }  // namespace galley
