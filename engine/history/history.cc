@@ -335,6 +335,9 @@ Result<Proposal> History::proposal_of(TxId id) const {
 }
 
 Result<TxId> History::newest_to_undo(std::string_view agent) const {
+  // The newest is most often the wanted one. It stays in memory, so it is not read again.
+  GALLEY_ASSIGN(const std::vector<TxId> listed, listed_ids(*state_));
+  if (!listed.empty()) (void)journal(listed.back());
   UndoRelations relations;
   std::optional<TxId> newest;
   GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {

@@ -168,19 +168,27 @@ class Follower {
   std::vector<Dependency> report_;
 };
 
+/// The descriptions of the transactions after `id`. It reads no journal up to `id`.
+Result<std::map<TxId, CommitMeta>> metas_after(const History& history, TxId id) {
+  GALLEY_ASSIGN(const std::vector<TxId> ids, listed_ids(history.state()));
+  std::map<TxId, CommitMeta> metas;
+  for (const TxId later : ids) {
+    if (later <= id) continue;
+    const auto journal = history.outline(later);
+    // It was not committed, or it was pruned since the ids were listed.
+    if (!journal && journal.error().kind == ErrorKind::kNotFound) continue;
+    if (!journal) return fail(journal.error());
+    metas.emplace(later, (*journal)->journal.meta);
+  }
+  return metas;
+}
+
 /// Follows `paths`, as the transaction left them, through every later transaction.
 Result<LaterHistory> later_history_of(const History& history, TxId id, const Proposal& transaction,
                                       const std::vector<RelPath>& paths,
                                       const std::vector<TxId>& taken_back = {}) {
-  GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
-  std::map<TxId, CommitMeta> metas;
-  for (const TxId later : ids) {
-    if (later <= id || std::find(taken_back.begin(), taken_back.end(), later) != taken_back.end()) {
-      continue;
-    }
-    GALLEY_ASSIGN(const auto journal, history.outline(later));
-    metas.emplace(later, journal->journal.meta);
-  }
+  GALLEY_ASSIGN(auto metas, metas_after(history, id));
+  for (const TxId undone : taken_back) metas.erase(undone);
   UndoRelations relations;
   for (auto it = metas.rbegin(); it != metas.rend(); ++it) relations.take(it->first, it->second);
   Follower follower(id, transaction, paths);
@@ -228,15 +236,7 @@ std::string Dependency::text() const {
 }
 
 Result<TxId> newest_undo(const History& history, std::string_view agent) {
-  GALLEY_ASSIGN(const std::vector<TxId> ids, listed_ids(history.state()));
-  std::map<TxId, CommitMeta> metas;
-  for (const TxId id : ids) {
-    const auto journal = history.outline(id);
-    // It was not committed, or it was pruned since the ids were listed.
-    if (!journal && journal.error().kind == ErrorKind::kNotFound) continue;
-    if (!journal) return fail(journal.error());
-    metas.emplace(id, (*journal)->journal.meta);
-  }
+  GALLEY_ASSIGN(const auto metas, metas_after(history, TxId()));
   const auto depth = [&](TxId id) {
     size_t steps = 0;
     for (auto at = metas.find(id); at != metas.end() && at->second.undoes; ++steps) {

@@ -174,7 +174,7 @@ TEST_F(HistoryTest, DamagedPendingJournalIsListedWithItsProblem) {
   EXPECT_EQ(workspace_.history().summary(TxId{2}).error().reason, "journal.damaged");
 }
 
-TEST_F(HistoryTest, FindsWhatToUndoByReadingItsJournalOnce) {
+TEST_F(HistoryTest, FindsAndPlansTheNewestUndoByReadingItsJournalOnce) {
   workspace_.commit_file("a", "one\n");
   const TxId newest = workspace_.commit_file("a", "two\n");
   const auto plan = std::make_shared<FaultPlan>();
@@ -184,9 +184,13 @@ TEST_F(HistoryTest, FindsWhatToUndoByReadingItsJournalOnce) {
   const auto state = StateDirectory::open_or_create(*root);
   ASSERT_TRUE(state.has_value());
   plan->calls.clear();
-  EXPECT_EQ(History(*state).newest_to_undo({}), newest);
-  const auto reads = std::count_if(plan->calls.begin(), plan->calls.end(),
-                                   [](const FaultCall& call) { return call.name == "read_at"; });
+  const History history(*state);
+  EXPECT_EQ(history.newest_to_undo({}), newest);
+  EXPECT_TRUE(plan_undo(history, *root, newest, workspace_.clock(), {}));
+  const auto reads =
+      std::count_if(plan->calls.begin(), plan->calls.end(), [&](const FaultCall& call) {
+        return call.name == "read_at" && call.path == journal_name(newest).str();
+      });
   EXPECT_EQ(reads, 1);
 }
 
