@@ -304,12 +304,13 @@ void Executor::note_absent(const Intent& intent, const Overlay& overlay) const {
 /// Records the contents that a call read, and both sides of each change, as seen by the session.
 void Executor::note_seen(const Action& action, const ChangeSet& changes, Overlay& overlay) const {
   if (options_.seen == nullptr || action.merges) return;
+  const std::string seen_by = session();
   const auto note = [&](const RelPath& path, const Node& node, bool is_now = true) {
     if (node.kind != FileKind::kRegular || node.content == ContentId()) return;
     // A command may change many files, and the agent has not seen their text.
     const bool is_kept = is_now && !action.runs_program && node.size <= kMaxSeenText;
     const auto text = is_kept ? overlay.read(path) : Result<Content>(Content());
-    options_.seen->note(session(), path, node.content, text.value_or(nullptr));
+    options_.seen->note(seen_by, path, node.content, text.value_or(nullptr));
   };
   for (const RelPath& path : action.intent.reads) {
     const auto entry = overlay.entries().find(path);
@@ -318,7 +319,7 @@ void Executor::note_seen(const Action& action, const ChangeSet& changes, Overlay
   for (const Change& change : changes) {
     // An edit of a file that another program has saved since shows only a part of that save.
     const bool is_blind = change.before.kind == FileKind::kRegular &&
-                          !options_.seen->knows(session(), change.path, change.before.content);
+                          !options_.seen->knows(seen_by, change.path, change.before.content);
     if (is_blind) continue;
     note(change.path, change.before, false);
     note(change.path, change.after);

@@ -7,7 +7,7 @@ namespace galley {
 void SeenContents::note(const std::string& session, const RelPath& path, const ContentId& content,
                         Content text) {
   const std::lock_guard lock(mutex_);
-  const auto at = file_of({session, path}).first;
+  const auto at = file_of(session, path).first;
   std::vector<ContentId>& versions = at->second.versions;
   if (std::find(versions.begin(), versions.end(), content) == versions.end()) {
     if (versions.size() == kMaxSeenVersions) versions.erase(versions.begin());
@@ -18,25 +18,37 @@ void SeenContents::note(const std::string& session, const RelPath& path, const C
 
 void SeenContents::note_look(const std::string& session, int64_t wall_ns) {
   const std::lock_guard lock(mutex_);
-  const auto [root, is_new] = file_of({session, RelPath::root()});
+  const auto [root, is_new] = file_of(session, RelPath::root());
   if (is_new) root->second.look_ns = wall_ns;
 }
 
 bool SeenContents::looked_before(const std::string& session, const RelPath& path,
                                  int64_t wall_ns) const {
   const std::lock_guard lock(mutex_);
-  const auto root = seen_.find({session, RelPath::root()});
-  return root != seen_.end() && root->second.look_ns < wall_ns && !seen_.contains({session, path});
+  const File* root = find(session, RelPath::root());
+  return root != nullptr && root->look_ns < wall_ns && find(session, path) == nullptr;
 }
 
-std::pair<SeenContents::Files::iterator, bool> SeenContents::file_of(Key key) {
-  const auto [at, is_new] = seen_.try_emplace(std::move(key));
+const SeenContents::File* SeenContents::find(const std::string& session,
+                                             const RelPath& path) const {
+  const auto files = seen_.find(session);
+  if (files == seen_.end()) return nullptr;
+  const auto file = files->second.find(path);
+  return file == files->second.end() ? nullptr : &file->second;
+}
+
+std::pair<SeenContents::Files::iterator, bool> SeenContents::file_of(const std::string& session,
+                                                                     const RelPath& path) {
+  const auto files = seen_.try_emplace(session).first;
+  const auto [at, is_new] = files->second.try_emplace(path);
   if (!is_new) return {at, false};
-  by_age_.push_back(at);
+  by_age_.emplace_back(files, at);
   if (by_age_.size() > kMaxSeenFiles) {
-    drop_text(by_age_.front());
-    seen_.erase(by_age_.front());
+    const auto [oldest, file] = by_age_.front();
     by_age_.pop_front();
+    drop_text(file);
+    oldest->second.erase(file);
+    if (oldest->second.empty()) seen_.erase(oldest);
   }
   return {at, true};
 }
@@ -61,27 +73,27 @@ void SeenContents::drop_text(Files::iterator at) {
 bool SeenContents::knows(const std::string& session, const RelPath& path,
                          const ContentId& content) const {
   const std::lock_guard lock(mutex_);
-  const auto found = seen_.find({session, path});
-  if (found == seen_.end()) return true;
-  const std::vector<ContentId>& versions = found->second.versions;
-  return std::find(versions.begin(), versions.end(), content) != versions.end();
+  const File* file = find(session, path);
+  if (file == nullptr) return true;
+  return std::find(file->versions.begin(), file->versions.end(), content) != file->versions.end();
 }
 
 std::vector<RelPath> SeenContents::files_below(const std::string& session,
                                                const RelPath& directory) const {
   const std::lock_guard lock(mutex_);
-  std::vector<RelPath> files;
-  for (auto at = seen_.lower_bound({session, RelPath::root()}); at != seen_.end(); ++at) {
-    if (at->first.first != session) break;
-    if (at->first.second.is_below(directory)) files.push_back(at->first.second);
+  std::vector<RelPath> below;
+  const auto files = seen_.find(session);
+  if (files == seen_.end()) return below;
+  for (const auto& [path, file] : files->second) {
+    if (path.is_below(directory)) below.push_back(path);
   }
-  return files;
+  return below;
 }
 
 Content SeenContents::last_text(const std::string& session, const RelPath& path) const {
   const std::lock_guard lock(mutex_);
-  const auto found = seen_.find({session, path});
-  return found == seen_.end() ? nullptr : found->second.text;
+  const File* file = find(session, path);
+  return file == nullptr ? nullptr : file->text;
 }
 
 }  // namespace galley

@@ -43,22 +43,24 @@ class SeenContents {
   [[nodiscard]] Content last_text(const std::string& session, const RelPath& path) const;
 
  private:
-  using Key = std::pair<std::string, RelPath>;
   struct File {
     std::vector<ContentId> versions;  ///< the newest last
     Content text;                     ///< of the newest; null if it is not kept
     uint64_t order = 0;               ///< of the text, in by_text_
     int64_t look_ns = 0;              ///< for the root: when the session looked first
   };
-  using Files = std::map<Key, File>;
+  using Files = std::map<RelPath, File>;
+  using Sessions = std::map<std::string, Files>;
   /// Returns the file, and whether it is new. Forgets the oldest if there are too many.
-  std::pair<Files::iterator, bool> file_of(Key key);
+  std::pair<Files::iterator, bool> file_of(const std::string& session, const RelPath& path);
+  /// Returns null if the session has not seen the file.
+  [[nodiscard]] const File* find(const std::string& session, const RelPath& path) const;
   void keep(Files::iterator at, Content text);
   void drop_text(Files::iterator at);
 
   mutable std::mutex mutex_;  ///< guards all members
-  Files seen_;
-  std::deque<Files::iterator> by_age_;           ///< all files
+  Sessions seen_;
+  std::deque<std::pair<Sessions::iterator, Files::iterator>> by_age_;  ///< all files
   std::map<uint64_t, Files::iterator> by_text_;  ///< those whose text is kept, the oldest first
   uint64_t next_order_ = 0;
   size_t text_bytes_ = 0;  ///< of all texts
