@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "base/text.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -29,7 +30,7 @@ uint8_t mark_of(std::string_view name) {
   if (name.size() < 4) return 0;
   const std::string folded = folded_name(name);
   for (const auto& [mark_name, mark] : kMarks) {
-    if (folded == folded_name(mark_name)) return mark;
+    if (folded == to_lower(mark_name)) return mark;
   }
   return 0;
 }
