@@ -112,9 +112,10 @@ bool is_mail_start(std::string_view line) {
 }
 
 bool begins_mail(const Lines& document, size_t line) {
-  if (is_mail_start(without_terminator(document[line]))) return true;
   const bool has_envelope = document[line].starts_with("From ");
-  if (line != 0 && (!has_envelope || !trimmed(document[line - 1]).empty())) return false;
+  if (line != 0 && !has_envelope) return false;
+  if (is_mail_start(without_terminator(document[line]))) return true;
+  if (line != 0 && !trimmed(document[line - 1]).empty()) return false;
   bool has_sender = false;
   bool has_subject = false;
   for (size_t at = line + (has_envelope ? 1 : 0); at < document.size(); ++at) {
