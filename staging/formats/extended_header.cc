@@ -167,21 +167,21 @@ Result<void> check_side(const ExtendedHeader& header, const FileEdit& edit, bool
   const NameLine& given = is_old ? header.old_name : header.new_name;
   if (given.line == 0) return {};
   const FileOp absent = is_old ? FileOp::kCreate : FileOp::kDelete;
-  const std::string named = "this line names " + quoted(given.name.text);
+  const auto named = [&] { return "this line names " + quoted(given.name.text); };
   if (edit.op == absent) {
     if (given.name.is_null) return {};
     return contradiction(header.op_line, meaning_of(edit.op), given.line,
-                         named + " and not /dev/null");
+                         named() + " and not /dev/null");
   }
   const bool is_move = edit.op == FileOp::kRename || edit.op == FileOp::kCopy;
   if (given.name.is_null) {
     if (header.op_line == 0) return {};  // models omit the line of a new or deleted file
-    return contradiction(header.op_line, meaning_of(edit.op), given.line, named);
+    return contradiction(header.op_line, meaning_of(edit.op), given.line, named());
   }
   if (is_move) {
     const NameLine& meant = is_old ? header.from : header.to;
     if (meant.line == 0 || is_same_name(given.name.text, meant.name.text)) return {};
-    return contradiction(meant.line, quoted(meant.name.text), given.line, named);
+    return contradiction(meant.line, quoted(meant.name.text), given.line, named());
   }
   // If the two names of the first line differ, it may have been split at the wrong blank.
   if (!header.git_names) return {};
@@ -189,7 +189,7 @@ Result<void> check_side(const ExtendedHeader& header, const FileEdit& edit, bool
   if (!is_same_name(names.old_name, names.new_name)) return {};
   const std::string& meant = is_old ? names.old_name : names.new_name;
   if (is_same_name(given.name.text, meant)) return {};
-  return contradiction(header.git_line, quoted(meant), given.line, named);
+  return contradiction(header.git_line, quoted(meant), given.line, named());
 }
 
 }  // namespace
