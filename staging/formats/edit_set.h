@@ -92,8 +92,8 @@ struct BinaryPatch {
   std::string deflated;  ///< after base85
 };
 
-/// The last hunk of a document has fewer lines than its header states. Either the document was cut
-/// off or the counts are wrong. The document does not show which, but the file may.
+/// The last hunk of a document has fewer lines than its header states, or its last line has no end.
+/// Either the document was cut off or it is complete. It does not show which, but the file may.
 struct PossibleTruncation {
   std::string message;     ///< of the refusal, if the file does not show which it is
   bool is_likely = false;  ///< the other hunks, or the form of the only one, speak for a cut

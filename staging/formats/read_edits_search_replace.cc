@@ -20,8 +20,8 @@ namespace {
 /// reads Aider's whole files: a name and a fence.
 class BlockReader {
  public:
-  BlockReader(std::string_view text, bool has_whole_files, EditSet& set)
-      : document_(text), has_whole_files_(has_whole_files), set_(set) {}
+  BlockReader(std::string_view text, const ReadOptions& options, EditSet& set)
+      : document_(text), options_(options), set_(set) {}
 
   Result<void> run() {
     while (at_ < document_.size()) {
@@ -32,7 +32,8 @@ class BlockReader {
       }
     }
     if (count_ == 0) read_shown_files();
-    return {};
+    return count_ > 0 && options_.end != DocumentEnd::kComplete ? check_last_line()
+                                                                : Result<void>();
   }
 
  private:
@@ -45,13 +46,13 @@ class BlockReader {
       file.path = shown.name;
       file.whole = document_.span(shown.fence + 1, shown.end);
       file.document_line = static_cast<uint32_t>(shown.fence + 1);
-      file.is_complete = has_whole_files_;
+      file.is_complete = options_.has_whole_files;
       // A bare word before a fence without a language may be the name of a command's output.
       const std::string_view head = trimmed(document_[shown.fence]);
       const bool names_folder = file.path.find('/') != std::string::npos;
-      file.may_be_new =
-          has_whole_files_ || (names_folder ? head.find_first_not_of("`~") != std::string_view::npos
-                                            : has_language_and_name(head) && is_only_fence(shown));
+      file.may_be_new = options_.has_whole_files ||
+                        (names_folder ? head.find_first_not_of("`~") != std::string_view::npos
+                                      : has_language_and_name(head) && is_only_fence(shown));
       set_.leniencies.push_back(
           {"whole_file", "a fence is taken for all of the file", file.path, file.document_line});
       set_.files.push_back(std::move(file));
@@ -66,6 +67,29 @@ class BlockReader {
     return language.size() < head.size() && language.find_first_of("=./{") == std::string::npos &&
            language != "file" && language != "File" &&
            !fence_name_of("```" + std::string(head)).empty();
+  }
+
+  /// Refuses a document whose last line begins another block: the rest was cut off.
+  [[nodiscard]] Result<void> check_last_line() const {
+    const auto text_at = [this](size_t line) { return trimmed(document_[line]); };
+    const auto is_start = [&](size_t line) {  // of a paragraph
+      return line == after_block_ || text_at(line - 1).empty() || is_fence(text_at(line - 1));
+    };
+    const auto is_name = [&](size_t line) {
+      const std::string name = block_name_of(text_at(line));
+      return line >= after_block_ && is_start(line) && is_path(name) &&
+             name.find("://") == std::string::npos;
+    };
+    size_t end = document_.size();
+    while (end > after_block_ && text_at(end - 1).empty()) --end;
+    if (end == after_block_) return {};
+    const size_t last = end - 1;
+    const bool is_cut = text_at(last).starts_with("<<<<<") || is_name(last) ||
+                        (is_fence(text_at(last)) && last > after_block_ && is_name(last - 1));
+    if (!is_cut) return {};
+    return bad("edit.truncated", last,
+               "this line begins another block, and the document ends: send it whole, or "
+               "--complete takes it as it is (\"complete\": true in a tool call)");
   }
 
   [[nodiscard]] bool is_only_fence(const FencedFile& shown) const {
@@ -213,7 +237,7 @@ class BlockReader {
   }
 
   Lines document_;
-  bool has_whole_files_;
+  const ReadOptions& options_;
   EditSet& set_;
   size_t at_ = 0;
   size_t after_block_ = 0;  // the line after the last block
@@ -230,7 +254,7 @@ Result<EditSet> read_search_replace(std::string text, const ReadOptions& options
   EditSet set;
   set.format = EditFormat::kSearchReplace;
   if (!text.empty() && text.back() != '\n') text.push_back('\n');
-  GALLEY_TRY(BlockReader(set.keep(std::move(text)), options.has_whole_files, set).run());
+  GALLEY_TRY(BlockReader(set.keep(std::move(text)), options, set).run());
   if (set.files.empty() && !options.allow_empty) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch", "no '<<<<<<< SEARCH' block was found");
   }

@@ -309,7 +309,20 @@ class UnifiedReader {
       edit.doubt = std::exchange(so_far_.doubt, std::nullopt);
       skip_blank_before_hunk();
     }
-    return {};
+    return check_last_hunk(edit);
+  }
+
+  /// Refuses a document that ends in a hunk without a change, behind other hunks. Such a hunk has
+  /// no use, so its change was cut off.
+  [[nodiscard]] Result<void> check_last_hunk(const FileEdit& edit) const {
+    const bool is_taken = options_.recount || options_.is_delimited ||
+                          options_.end == DocumentEnd::kComplete || !is_at_end();
+    if (is_taken || hunk_count_ < 2 || edit.hunks.empty()) return {};
+    const Hunk& hunk = edit.hunks.back();
+    const bool is_whole = hunk.counts_agree && hunk.has_numbers;
+    const auto is_change = [](const HunkLine& line) { return line.role != LineRole::kContext; };
+    if (is_whole || std::any_of(hunk.lines.begin(), hunk.lines.end(), is_change)) return {};
+    return cut_off(document_.size(), "the change of the last hunk");
   }
 
   /// Skips blank lines before a hunk, which models write between hunks.
@@ -434,6 +447,7 @@ class UnifiedReader {
     if (last <= file_end_ || set_.files.empty()) return {};
     const std::string_view line = text_at(last - 1);
     const bool is_name = line.starts_with("--- ") && line.size() > 4 && !line.ends_with('-');
+    if (line == "@" && last == document_.size()) return cut_off(last, "the hunk of this line");
     if (!is_name && !line.starts_with("Index: ") && !line.starts_with("diff -")) return {};
     return cut_off(last, "the file that this line begins");
   }

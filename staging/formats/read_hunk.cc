@@ -406,6 +406,22 @@ Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& hea
   return {};
 }
 
+/// Records a doubt about a whole hunk whose last line is context without a line end.
+void doubt_last_line(const Lines& document, const BodyReader& body, const ReadOptions& options,
+                     HunkReadState& so_far) {
+  if (!is_document_end(document, body.at()) || so_far.is_ended || options.is_delimited ||
+      options.end != DocumentEnd::kUnknown || body.lines().empty() ||
+      body.lines().back().role != LineRole::kContext) {
+    return;
+  }
+  so_far.doubt = PossibleTruncation{
+      "line " + std::to_string(document.size()) +
+          " of the patch: its last line has no end, and the line of the file goes on, so the patch "
+          "may be cut off: send it whole, or --complete takes it as it is (\"complete\": true in a "
+          "tool call)",
+      true, false, 0, 0};
+}
+
 /// The same for a hunk without counts. It may be cut off if the document ends in a change, inside a
 /// line or a fence.
 Result<void> judge_end_without_counts(const Lines& document, const BodyReader& body,
@@ -593,6 +609,7 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
                                  " lines and has " + counts_text(have.old_count, have.new_count));
     }
   }
+  if (fits) doubt_last_line(document, body, options, so_far);
   if (!header->has_numbers) {
     note("no_line_numbers",
          has_header ? "the hunk has no line numbers: its lines alone say where it belongs"

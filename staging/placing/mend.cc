@@ -778,6 +778,11 @@ class HunkMender::Work {
       wrong += fits.back() ? 0 : 1;
     }
     if (wrong == 0 || 2 * wrong > telling + 1) return std::nullopt;
+    // The document ends inside its last line, so more may be missing.
+    const std::string_view last = trim_end(pattern.back());
+    if (!fits.back() && trim_end(file_[static_cast<size_t>(partner.back())]).starts_with(last)) {
+      return std::nullopt;
+    }
     size_t old = 0;
     for (size_t i = 0; i < hunk.lines.size(); ++i) {
       if (hunk.lines[i].role == LineRole::kRemoved && !fits[old]) return std::nullopt;

@@ -311,6 +311,11 @@ class HunkPlacer {
     const bool ends_in_context = context.trailing > 0;
     // An added line without a line end may be incomplete.
     if (!doubt.is_ended && hunk.lines.back().role == LineRole::kAdded) return false;
+    if (ends_in_context && doubt.missing_old == 0 && doubt.missing_new == 0) {
+      const std::string_view last = trim_end(index_.lines()[static_cast<size_t>(end - 1)]);
+      const std::string_view stated = trim_end(hunk.lines.back().text);
+      return !last.starts_with(stated) || last.size() == stated.size();
+    }
     // The file has fewer lines after the hunk than the hunk lacks.
     if (end + doubt.missing_old > lines) return true;
     if (!ends_in_context) return false;

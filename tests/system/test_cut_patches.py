@@ -52,6 +52,13 @@ class CutPatches(SystemCase):
         self.galley("apply", stdin=text.split(b"\n\n")[0] + b"\n\nThat is all.\n", expect=0)
         self.assertEqual((self.work / "n.py").read_text(), "def f():\n    return 1\n")
 
+    def test_a_patch_that_ends_inside_a_context_line_is_not_mended(self):
+        (self.work / "m.py").write_text("import a\n\ndef f(x):\n    one(x)\n    two(x)\n    check_version(session, options)\n")
+        hunk = b" def f(x):\n     one(x)\n-    two(x)\n+    two(y)\n     check_version(sess"
+        for head in (b"@@\n", b"@@ -3,4 +3,4 @@\n"):
+            self.galley("apply", stdin=b"--- a/m.py\n+++ b/m.py\n" + head + hunk, expect=(1, 2))
+        self.assertIn("two(x)", (self.work / "m.py").read_text())
+
     def test_the_message_names_the_line_and_the_remedy(self):
         whole = ("--- a/data/rates.json\n+++ b/data/rates.json\n@@ -1,3 +1,3 @@\n {\n"
                  '-  "currency": "EUR",\n+  "currency": "USD",\n').encode()

@@ -43,6 +43,32 @@ TEST(HunkEnd, CountsThatAreTooHighDoNotIncludeTheNextFile) {
   }
 }
 
+TEST(HunkEnd, ALastHunkWithoutAChangeWasCutOff) {
+  const std::string one = names("a") + "@@\n one\n-two\n+TWO\n three\n";
+  const std::string counted = names("a") + "@@ -1,6 +1,6 @@\n one\n-two\n+TWO\n three\n";
+  EXPECT_EQ(read_as(one + "@@\n five\n"), "edit.truncated");
+  EXPECT_EQ(read_as(counted + "@@ -5,3 +5,4 @@\n five\n"), "edit.truncated");
+  const std::string whole_hunk = names("a") + "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n";
+  EXPECT_EQ(read_as(whole_hunk + "@"), "edit.truncated");
+  EXPECT_EQ(read_as(one + "@@ -5 +5 @@\n five\n"), "a: =one-two+TWO=three =five");
+  EXPECT_EQ(read_as(names("a") + "@@\n five\n"), "a: =five");
+  ReadOptions whole;
+  whole.end = DocumentEnd::kComplete;
+  EXPECT_TRUE(read_edits(one + "@@\n five\n", EditFormat::kUnified, whole).has_value());
+}
+
+TEST(HunkEnd, BlocksThatEndWhereAnotherBlockBeginsWereCutOff) {
+  const std::string one = "m.py\n```\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n```\n\n";
+  for (const char* end : {"m.py", "m.py\n", "src/n.py\n```", "m.py\n```python\n",
+                          "m.py\n```\n<<<<<<<", "m.py\n```\n<<<<<<< SEA"}) {
+    EXPECT_EQ(read_as(one + end, EditFormat::kSearchReplace), "edit.truncated") << end;
+  }
+  for (const char* end : {"", "Done.\n", "This changes m.py\n", "See https://a.example/b.py\n",
+                          "Changed files:\nm.py\n", "```sh\nmake\n```\n"}) {
+    EXPECT_EQ(read_as(one + end, EditFormat::kSearchReplace), "m.py:") << end;
+  }
+}
+
 TEST(HunkEnd, LinesThatResembleFileLinesAreLinesOfAHunk) {
   // Without context, another hunk of the file may follow, and its numbers go on.
   const std::string plain = names("q") + "@@ -2 +2 @@\n--- a/q\n+++ b/q\n@@ -5 +5 @@\n-x\n+y\n";
