@@ -202,6 +202,7 @@ bool may_stand_in(std::string_view line) {
   const std::string words = comment_words(text);
   if (is_line_comment(text) && words.empty()) return text.find('.') != text.npos;
   if (!is_line_comment(text) && !begins_with_dots(text)) return false;
+  if (is_line_comment(text) && begins_with_dots(text)) return true;  // in any language
   const auto blanks = std::count(words.begin(), words.end(), ' ');
   return static_cast<size_t>(blanks) < kMostWords &&
          (words == "etc" || words == "rest" || has_one_of(words, kSays));

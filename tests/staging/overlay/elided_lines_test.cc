@@ -73,12 +73,26 @@ std::string diff_with(const std::string& text) {
 TEST(ElidedLines, AShortCommentIsNotTakenForLinesOfCode) {
   std::string file = kSixFunctions;
   file.replace(file.find("  x += 1;\n"), 10, "  x += 1;\n  x += 2;\n  x += 3;\n");
-  for (const std::string comment :
-       {"// same as before", "// (no changes)", "// <snip>", "// . . .", "/* ...rest... */",
-        "[...]", "(...)", "// continue with the rest", "// see original",
-        "// original code continues", "// Other code...", "// previous implementation",
-        "// (other cases)", "// keep the existing loop", "// etc.",
-        "// other lines remain as they are", "pass  # existing code"}) {
+  for (const std::string comment : {"// same as before",
+                                    "// (no changes)",
+                                    "// <snip>",
+                                    "// . . .",
+                                    "/* ...rest... */",
+                                    "[...]",
+                                    "(...)",
+                                    "// continue with the rest",
+                                    "// see original",
+                                    "// original code continues",
+                                    "// Other code...",
+                                    "// previous implementation",
+                                    "// (other cases)",
+                                    "// keep the existing loop",
+                                    "// etc.",
+                                    "// other lines remain as they are",
+                                    "pass  # existing code",
+                                    "// ... (otras funciones permanecen igual)",
+                                    "# ... reste du code inchang\xC3\xA9 ...",
+                                    "// ... (keep b, c, d)"}) {
     EXPECT_EQ(result_of(diff_with(comment), "f.cc", file), "patch.doubtful_lines") << comment;
     std::string whole = file;
     const size_t begin = whole.find("  x += 1;\n");
