@@ -421,12 +421,8 @@ class Stager {
                       (is_reversed_ ? already_applied_note(true) : "; leave it out"),
                   path.str());
     }
-    const bool is_empty = there.content && there.content->empty();
     return fail(ErrorKind::kRefused, "path.exists",
-                "'" + path.str() + "' already exists" +
-                    (is_empty ? " and is empty; write its whole content"
-                              : "; edit it instead of creating it"),
-                path.str());
+                "'" + path.str() + "' already exists; edit it instead of creating it", path.str());
   }
 
   /// Refuses a new file whose hunks have lines of an existing one.
@@ -445,14 +441,24 @@ class Stager {
                 path.str());
   }
 
+  /// An answer may also give the content of an empty file, whose mode stays.
   Result<void> plan_create(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
     GALLEY_TRY(check_is_new(edit, path, out));
     GALLEY_TRY(check_made_once(edit, path));
     static const Content kNothing = std::make_shared<const std::string>();
     GALLEY_ASSIGN(EditedFile made, content_of(edit, path, kNothing, out));
-    GALLEY_TRY(check_absent_later(path, *made.content));
+    GALLEY_ASSIGN(PlannedFile file, plan_.current(path));
+    const bool is_filled = file.kind == FileKind::kRegular && file.content->empty() &&
+                           !edit.is_by_program && !will_go(path);
+    if (!is_filled) GALLEY_TRY(check_absent_later(path, *made.content));
     if (!out.failures.empty()) return {};
-    PlannedFile file;
+    if (is_filled) {
+      file.content = std::move(made.content);
+      file.id.reset();
+      plan_.put(path, std::move(file));
+      return {};
+    }
+    file = {};
     file.kind = is_kind(edit.new_mode, kGitSymlink) ? FileKind::kSymlink : FileKind::kRegular;
     if (file.kind == FileKind::kRegular) {
       file.mode = mode_of_new(edit);

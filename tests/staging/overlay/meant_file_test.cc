@@ -46,6 +46,15 @@ TEST(MeantFile, AFileThatIsNotMentionedIsNotTakenForOneThatDoesNotFit) {
   EXPECT_EQ(meant_file(answer, {{"a.c", "other\n"}, {"b.c", kThreeLines}}), "");
 }
 
+TEST(MeantFile, TheContentOfAnEmptyFileMayBeGivenAsThatOfANewOne) {
+  for (const char* answer : {"a.c\n<<<<<<< SEARCH\n=======\nint a;\n>>>>>>> REPLACE\n",
+                             "*** Begin Patch\n*** Add File: a.c\n+int a;\n*** End Patch\n",
+                             "--- /dev/null\n+++ b/a.c\n@@ -0,0 +1 @@\n+int a;\n"}) {
+    EXPECT_EQ(meant_file(answer, {{"a.c", ""}}), "a.c") << answer;
+    EXPECT_EQ(meant_file(answer, {{"a.c", "int b;\n"}}), "") << answer;
+  }
+}
+
 struct Refused {
   std::string reason;
   std::string message;
