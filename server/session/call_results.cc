@@ -111,20 +111,38 @@ std::string block_texts(const ordered_json& content) {
   return text;
 }
 
+/// The argument of this tool with which it reads a file from a line on.
+std::string argument_from_line(const ToolInfo& tool, int64_t line, int64_t total) {
+  const auto takes = [&](std::string_view name) {
+    return tool.input_schema.find('"' + std::string(name) + '"') != std::string::npos;
+  };
+  if (takes("view_range")) return "view_range [" + std::to_string(line) + ", -1]";
+  if (takes("tail")) return "tail " + std::to_string(total - line + 1);
+  return "offset " + std::to_string(line);
+}
+
 /// The content of a file or a search; for a long file its first lines, and how to get the next
-/// ones.
-std::string content_text(const ordered_json& data) {
-  std::string text = text_member(data, "content");
+/// ones. The rest of a line that is longer than a page is left out.
+std::string content_text(const ordered_json& data, const ToolInfo& tool) {
+  const std::string text = text_member(data, "content");
   if (text.size() <= kMaxPageText || !data.contains("startLine") || data.contains("encoding")) {
     return text;
   }
-  size_t next = 0;
-  text = page_of(text, 0, next);
-  const int64_t first = data.value("startLine", int64_t{1});
-  const int64_t after = first + std::count(text.begin(), text.end(), '\n');
-  return "[lines " + std::to_string(first) + " to " + std::to_string(after - 1) + " of " +
-         std::to_string(data.value("totalLines", int64_t{0})) + "; the rest: offset " +
-         std::to_string(after) + "]\n" + text;
+  size_t end = 0;
+  const std::string page = page_of(text, 0, end);
+  const auto first = data.value("startLine", int64_t{1});
+  const auto total = data.value("totalLines", int64_t{0});
+  int64_t next = first + std::count(page.begin(), page.end(), '\n');
+  std::string shown = "lines " + std::to_string(first) + " to " + std::to_string(next - 1) +
+                      " of " + std::to_string(total);
+  if (next == first) {
+    ++next;
+    const size_t line = std::min(text.find('\n'), text.size());
+    shown = "line " + std::to_string(first) + " of " + std::to_string(total) +
+            " without its last " + std::to_string(line - end) + " bytes";
+  }
+  if (next <= total) shown += "; the rest: " + argument_from_line(tool, next, total);
+  return "[" + shown + "]\n" + page;
 }
 
 /// Leniencies of an edit that the caller should know about.
@@ -141,12 +159,12 @@ std::string notes_of(const ordered_json& data) {
   return text;
 }
 
-std::string text_of_data(const ordered_json& data, const std::string& tx) {
+std::string text_of_data(const ordered_json& data, const ToolInfo& tool, const std::string& tx) {
   std::string text;
   if (data.contains("exitCode")) {
     text = command_text(data);
   } else if (data.contains("content") && data["content"].is_string()) {
-    text = content_text(data);
+    text = content_text(data, tool);
     if (data.contains("encoding")) text = "[" + text_member(data, "encoding") + "]\n" + text;
   } else if (data.contains("content") && data["content"].is_array()) {
     text = block_texts(data["content"]);
@@ -323,10 +341,10 @@ ordered_json concise(const ordered_json& data) {
 
 }  // namespace
 
-ordered_json tool_call_result(const ToolResult& result, const std::string& tx,
+ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, const std::string& tx,
                               const std::vector<std::string>& questions) {
   if (!result.ok) return failed_result(*result.error);
-  std::string text = text_of_data(*result.data, tx);
+  std::string text = text_of_data(*result.data, tool, tx);
   ordered_json structured = concise(*result.data);
   for (const std::string& question : questions) {
     structured["needsApproval"].push_back(question);

@@ -35,11 +35,11 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 /// answers against it too, and do not show their model an answer that does not match.
 [[nodiscard]] nlohmann::ordered_json answer_schema(nlohmann::ordered_json of_success);
 
-/// A tool's answer, in the form for a model. `tx` names the transaction with its changes; empty:
-/// they are on disk, or nothing was changed.
+/// The answer of `tool`, for a model. `tx` names the transaction with its changes; empty: they are
+/// on disk, or nothing was changed.
 /// `questions` are the rules that will ask a person about these changes.
 [[nodiscard]] nlohmann::ordered_json tool_call_result(
-    const ToolResult& result, const std::string& tx,
+    const ToolResult& result, const ToolInfo& tool, const std::string& tx,
     const std::vector<std::string>& questions = {});
 
 /// The gate's verdict: approved or the reasons, findings with their places, validators. The

@@ -398,7 +398,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (only_reads && tx.empty() && reads_disk) {
     auto view = workspace_->begin(open_.who());
     if (!view) return failed_result(view.error());
-    return tool_call_result(call_in(*view, info, std::move(arguments), request), {});
+    return tool_call_result(call_in(*view, info, std::move(arguments), request), info, {});
   }
   auto lent = open_.lend(tx);
   if (!lent) return failed_result(lent.error());
@@ -418,7 +418,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (has_left && called.ok) return failed_result(call_cancelled());
   const bool has_tx = !only_reads && !is_lost;
   if (!only_reads) notify_resource_changed(id);
-  ordered_json result = tool_call_result(called, has_tx ? id : std::string(), questions);
+  ordered_json result = tool_call_result(called, info, has_tx ? id : std::string(), questions);
   if (options_.is_shared && called.ok && has_tx) result["structuredContent"]["tx"] = id;
   return result;
 }
@@ -444,7 +444,7 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   for (CutOutput& one : cut) {
     transaction_tools_.keep_output(called.meta.execution_id, std::move(one));
   }
-  ordered_json result = tool_call_result(called, {});
+  ordered_json result = tool_call_result(called, info, {});
   if (!called.ok) return result;
   CommitRequest asked;
   asked.tool = info.name;

@@ -549,6 +549,29 @@ class Editing(McpCase):
             offset = int(rest)
         self.assertEqual(read, lines)
 
+    def test_a_line_longer_than_a_page_does_not_hide_the_next_line(self):
+        (self.work / "long.txt").write_text("first\n" + "é" * 30_000 + "\nlast\n")
+        client = self.connect()
+        said = [self.text(client.call("Read", file_path="long.txt", **at)) for at in ({}, {"offset": 2}, {"offset": 3})]
+        self.assertEqual(said[0], "[lines 1 to 1 of 3; the rest: offset 2]\nfirst\n")
+        self.assertRegex(said[1], r"\A\[line 2 of 3 without its last 30500 bytes; the rest: offset 3\]\né{14750}\Z")
+        self.assertEqual(said[2], "last\n")
+        (self.work / "long.txt").write_text("x" * 30_000)
+        self.assertRegex(self.text(client.call("Read", file_path="long.txt")),
+                         r"\A\[line 1 of 1 without its last 500 bytes\]\nx{29500}\Z")
+
+    def test_the_arguments_for_the_rest_of_a_file_are_those_of_the_tool(self):
+        lines = [f"line {i:0>100}\n" for i in range(500)]
+        (self.work / "long.txt").write_text("".join(lines))
+        for tool, more, rest in (("read_text_file", {}, {"tail": 222}),
+                                 ("str_replace_based_edit_tool", {"command": "view"}, {"view_range": [262, -1]})):
+            client = self.connect("--tools", tool)
+            first = self.text(client.call(tool, path="long.txt", **more))
+            said = " ".join([*rest, json.dumps(*rest.values())])
+            self.assertIn(f" of 500; the rest: {said}]\n", first)
+            second = self.text(client.call(tool, path="long.txt", **more, **rest))
+            self.assertEqual(re.findall(r"line \d{100}\n", first + second), lines)
+
     def test_the_rules_for_an_agent_hold(self):
         (self.work / "galley.toml").write_text('[agents.looker]\ntools = ["Read"]\n')
         client = self.connect("--agent", "looker")
