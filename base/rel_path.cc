@@ -103,6 +103,19 @@ bool any_component(std::string_view path, bool (*is_meant)(std::string_view)) {
   return false;
 }
 
+/// An absolute path without `.`, `..` and repeated slashes, computed only from the text.
+std::string plain_path(std::string_view absolute) {
+  std::string plain;
+  for (size_t start = 0; start < absolute.size();) {
+    const size_t end = std::min(absolute.find('/', start), absolute.size());
+    const std::string_view part = absolute.substr(start, end - start);
+    start = end + 1;
+    if (part == "..") plain.resize(plain.empty() ? 0 : plain.rfind('/'));
+    if (!part.empty() && part != "." && part != "..") plain.append("/").append(part);
+  }
+  return plain.empty() ? "/" : plain;
+}
+
 }  // namespace
 
 Result<RelPath> RelPath::parse(std::string_view text) {
@@ -126,15 +139,16 @@ Result<RelPath> RelPath::parse(std::string_view text) {
 Result<RelPath> RelPath::parse_within(std::string_view text, std::string_view root) {
   if (text.empty() || text.front() != '/') return parse(text);
   while (root.size() > 1 && root.ends_with('/')) root.remove_suffix(1);
-  const bool below = root == "/" || (text.starts_with(root) && text.size() > root.size() &&
-                                     text[root.size()] == '/');
-  if (!below) {
-    return fail(ErrorKind::kRefused, "path.outside",
-                "the path '" + std::string(text) + "' lies outside the workspace '" +
-                    std::string(root) + "'",
-                std::string(text));
+  const std::string plain = plain_path(text);
+  if (plain == root) return bad_path(text, "names the root, not a file in it");
+  const size_t skipped = root == "/" ? 0 : root.size();
+  if (plain.starts_with(root) && plain[skipped] == '/') {
+    return parse(std::string_view(plain).substr(skipped + 1));
   }
-  return parse(text.substr(root == "/" ? 1 : root.size() + 1));
+  return fail(
+      ErrorKind::kRefused, "path.outside",
+      "the path '" + std::string(text) + "' lies outside the workspace '" + std::string(root) + "'",
+      std::string(text));
 }
 
 std::string_view RelPath::name() const {

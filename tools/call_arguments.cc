@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "staging/fs/host_file.h"
 #include "tools/json_input.h"
 #include "tools/tool.h"
 
@@ -194,7 +195,9 @@ Result<RelPath> directory_argument(const std::string& text, const PathOrigin& or
   std::string_view rest = text;
   while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.empty() || rest == "." || rest == "./") return origin.cwd;
-  const bool is_root = origin.root.empty() ? rest == "/" : rest == origin.root;
+  const bool is_root = origin.root.empty()
+                           ? rest == "/"
+                           : rest.starts_with('/') && normalized_path(text) == origin.root;
   if (is_root) return RelPath::root();
   std::optional<RelPath> above = origin.cwd;
   const std::string_view below = climb(rest, above);

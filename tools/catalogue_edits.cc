@@ -89,6 +89,7 @@ Result<Operation> patch_operation(std::string text, EditFormat format, const jso
   }
   GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, options, parse_edits_json));
   for (FileEdit& file : operation.edits.files) {
+    if (file.path == "/" + file.other_path) file.other_path.clear();  // only without the slash
     for (std::string* path : {&file.path, &file.new_path, &file.other_path, &file.other_new_path}) {
       GALLEY_TRY(bring_inside(*path, origin));
     }

@@ -44,7 +44,7 @@ class RelPath {
   static Result<RelPath> parse(std::string_view text);
 
   /// Parses a relative path, or an absolute path inside `root`, which is absolute. It only compares
-  /// texts. Symbolic links are checked at each later access.
+  /// texts, without their `.`, `..` and `//`. Symbolic links are checked at each later access.
   static Result<RelPath> parse_within(std::string_view text, std::string_view root);
 
   [[nodiscard]] const std::string& str() const { return text_; }

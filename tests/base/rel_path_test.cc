@@ -64,8 +64,20 @@ TEST(RelPath, AcceptsAbsolutePathsOnlyInsideTheRoot) {
   EXPECT_EQ(RelPath::parse_within("/w/a", "/w/")->str(), "a");
   EXPECT_EQ(RelPath::parse_within("/a", "/")->str(), "a");
   EXPECT_EQ(RelPath::parse_within("/w-evil/a", "/w").error().reason, "path.outside");
-  EXPECT_EQ(RelPath::parse_within("/w", "/w").error().reason, "path.outside");
-  EXPECT_FALSE(RelPath::parse_within("/w/../etc", "/w"));
+  EXPECT_EQ(RelPath::parse_within("/w", "/w").error().reason, "path.invalid");
+}
+
+TEST(RelPath, TakesAnAbsolutePathByWhatItsTextMeans) {
+  for (const char* text : {"/w//a/b", "//w/a/b", "/w/./a/b/", "/w/../w/a/b", "/x/../w/a/c/../b"}) {
+    const auto path = RelPath::parse_within(text, "/w");
+    ASSERT_TRUE(path) << text << ": " << path.error().message;
+    EXPECT_EQ(path->str(), "a/b") << text;
+  }
+  EXPECT_EQ(RelPath::parse_within("/../..//a", "/")->str(), "a");
+  EXPECT_EQ(RelPath::parse_within("/w/a/..", "/w").error().reason, "path.invalid");
+  for (const char* text : {"/w/../etc", "//etc", "/w/..", "/w/a/../../w-evil/a", "/", "/.."}) {
+    EXPECT_EQ(RelPath::parse_within(text, "/w").error().reason, "path.outside") << text;
+  }
 }
 
 TEST(RelPath, ReturnsItsNameParentAndComponents) {

@@ -619,6 +619,15 @@ TEST_F(EditTools, NamesThatOnlyLookLikeEscapesAreAccepted) {
             "EPERMISSION path.outside");
 }
 
+TEST_F(EditTools, AnAbsolutePathOfAPatchMeansWhatItsTextMeans) {
+  for (const std::string path : {"/ws//a.txt", "/ws/../ws/a.txt", "//ws/sub/../a.txt"}) {
+    done("Write", {{"file", "a.txt"}, {"content", "one\n"}});
+    done("apply_patch",
+         {{"input", "--- " + path + "\n+++ " + path + "\n@@ -1 +1 @@\n-one\n+two\n"}});
+    EXPECT_EQ(staged("a.txt"), "two\n") << path;
+  }
+}
+
 TEST_F(EditTools, TheTextEditorHasItsCommands) {
   const auto editor = [&](json args) { return done("str_replace_based_edit_tool", args); };
   editor({{"command", "create"}, {"path", "/ws/a.txt"}, {"file_text", "one\ntwo\n"}});

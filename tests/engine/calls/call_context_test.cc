@@ -321,6 +321,7 @@ TEST_F(CallContext, RelativePathsStartFromTheFolderOfTheCall) {
   EXPECT_EQ((*call("Glob", {{"pattern", "*.txt"}}).data)["filenames"],
             json::array({"src/app/a.txt"}));
   EXPECT_EQ((*call("List", {{"path", ".."}}).data)["path"], "src");
+  EXPECT_EQ((*call("List", {{"path", "/ws/../ws//."}}).data)["path"], ".");
   EXPECT_EQ(
       said(call("Edit", {{"file_path", "a.txt"}, {"old_string", "one"}, {"new_string", "two"}})),
       "ok");
