@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Two writers and `galley mcp`: conflicts are listed with their hunks, decided, and committed."""
 
+import shutil
+
 import hostile
 from test_mcp import McpCase
 
@@ -44,6 +46,25 @@ class Conflicts(McpCase):
         for part in ("galley_resolve", "hunk 2, line 20", "base:\nline 20\ndisk:\ndisk 20\nstaged:\nstaged 20\n",
                      f"version {conflict['version']}"):
             self.assertIn(part, self.text(answer))
+
+    def test_a_workspace_whose_folder_is_replaced_is_neither_read_nor_changed(self):
+        client = self.connect()
+        self.edit(client, "long.txt", "line 3\n", "staged 3\n")
+        away = self.work.with_name("away")
+        self.work.rename(away)
+        for is_replaced in (False, True):
+            if is_replaced:
+                self.work.mkdir()
+                self.file.write_text("other\n")
+            for tool, arguments in (("Read", {"file_path": "long.txt"}), ("Write", {"file": "new", "content": "x"}),
+                                    ("galley_status", {}), ("galley_commit", {}), ("galley_undo", {})):
+                answer = client.call(tool, **arguments)
+                self.assertEqual(answer["structuredContent"]["error"]["reason"], "workspace.moved", tool)
+        self.assertEqual([self.file.read_text(), *(each.name for each in self.work.iterdir())], ["other\n", "long.txt"])
+        self.assertEqual((away / "long.txt").read_text(), "".join(self.LINES))
+        shutil.rmtree(self.work)
+        away.rename(self.work)
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
 
     def test_chosen_hunks_are_on_disk_after_the_commit_and_nothing_else_is(self):
         client, answer = self.in_conflict()
