@@ -1,3 +1,8 @@
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "staging/formats/edit_set.h"
 #include "tools/schema.h"
 #include "tools/source_file.h"
 #include "tools/tool_fixture.h"
@@ -37,6 +42,23 @@ TEST_F(Documents, ResultsConformToTheirSchema) {
       R"({"schema":"galley.tool-result/1","ok":true,"meta":{"startedAt":"1970-01-01T00:00:00.000Z",
           "endedAt":"1970-01-01T00:00:00.000Z","durationMs":0}})"));
   EXPECT_FALSE(neither.empty()) << "ok without data";
+}
+
+TEST(EditsPage, NamesEachLeniencyOfTheProgramAndNoOther) {
+  std::set<std::string> shown;
+  std::istringstream page(source_file("docs/edits.md"));
+  bool is_listed = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) is_listed = line == "## Leniencies" || line == "## Mended hunks";
+    if (!is_listed || !line.starts_with("- `")) continue;
+    const std::string names = line.substr(0, line.find(": "));
+    static const std::regex name("`([a-z0-9_]+)`");
+    for (std::sregex_iterator at(names.begin(), names.end(), name), end; at != end; ++at) {
+      shown.insert((*at)[1]);
+    }
+  }
+  const auto known = leniency_names();
+  EXPECT_EQ(shown, std::set<std::string>(known.begin(), known.end()));
 }
 
 }  // namespace
