@@ -53,7 +53,6 @@ class DiskFile final : public WritableFile {
     return check(fchown(fd(), uid, gid), "cannot set owner of");
   }
   Result<void> set_modified(int64_t mtime_ns) override {
-    constexpr int64_t kNsPerSecond = 1'000'000'000;
     const timespec times[2] = {{0, UTIME_OMIT}, {mtime_ns / kNsPerSecond, mtime_ns % kNsPerSecond}};
     return check(futimens(fd(), times), "cannot set the times of");
   }

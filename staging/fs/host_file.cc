@@ -146,8 +146,9 @@ Result<void> write_all(int descriptor, std::string_view text, const std::string&
 }
 
 Result<void> write_in_place(const std::string& path, std::string_view text, int flags) {
-  constexpr mode_t kAll = 0666;
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, kAll);
+  constexpr mode_t kReadAndWrite = 0666;
+  const int descriptor =
+      ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | flags, kReadAndWrite);
   if (descriptor < 0 && errno == ENOENT) {
     return fail(ErrorKind::kUsage, "output.no_folder",
                 "'" + path + "' cannot be written: there is no such folder");

@@ -75,17 +75,17 @@ void EarlyEnd::finish() {
 }
 
 void EarlyEnd::watch() {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + time_before(limit_);
+  using Steady = std::chrono::steady_clock;
+  const auto end = Steady::now() + time_before(limit_);
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Steady::now()).count();
     constexpr int64_t kLongest = 3'600'000;
     const int wait_ms =
         limit_.count() == 0 ? -1 : static_cast<int>(std::clamp<int64_t>(left, 0, kLongest));
     pollfd polled = {wake_pipe[0], POLLIN, 0};
     const int ready = poll(&polled, 1, wait_ms);
     if (ready < 0) continue;
-    if (ready == 0 && Clock::now() < end) continue;
+    if (ready == 0 && Steady::now() < end) continue;
     unsigned char byte = kFinished;
     if (ready > 0 && (read(wake_pipe[0], &byte, 1) != 1 || byte == kFinished)) return;
     was_late_ = ready == 0;

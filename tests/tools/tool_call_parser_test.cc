@@ -215,11 +215,11 @@ TEST_F(ToolCallParser, CallsInTheFormatsOfProvidersAreRead) {
 
 TEST_F(ToolCallParser, CallsInTheFormatsOfChatTemplatesAreRead) {
   const std::string call = "Write {\"content\":\"</tool_call>\\n <b>\",\"file\":\"a\"}\n";
-  const std::string json = R"({"content": "</tool_call>\n <b>", "file": "a"})";
-  const std::string tool_call = R"({"name": "Write", "arguments": )" + json + "}";
+  const std::string values = R"({"content": "</tool_call>\n <b>", "file": "a"})";
+  const std::string tool_call = R"({"name": "Write", "arguments": )" + values + "}";
   for (const std::string& text :
        {"I write it.\n<tool_call>\n" + tool_call + "\n</tool_call>\nDone.",
-        "<tool_call>" + tool_call, "<function=Write>" + json + "</function>",
+        "<tool_call>" + tool_call, "<function=Write>" + values + "</function>",
         "<|tool_call|>[" + tool_call + "]", "I write it.\n<|tool_call|>[" + tool_call + "]",
         "<|tool_call|>[" + tool_call + "]<|/tool_call|><|end|>",
         "<tool_calls>\n[" + tool_call + "]\n</tool_calls>",

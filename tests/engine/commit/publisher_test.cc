@@ -472,7 +472,7 @@ TEST(DirectoryOwners, ARecoveryThatMayNotSetAnOwnerSaysSoAndALaterOneSetsIt) {
 
 TEST(DirectoryOwners, AfterARebootTheOwnerThatAnotherProgramSetStays) {
   if (!is_root_user()) GTEST_SKIP() << "only root can give files away";
-  constexpr uint32_t kOther = 54402;
+  constexpr uint32_t kThirdUser = 54402;
   const auto raw = make_memory_directory();
   put_file(*raw, "a", "a");
   put_file(*raw, "b", "b");
@@ -480,10 +480,12 @@ TEST(DirectoryOwners, AfterARebootTheOwnerThatAnotherProgramSetStays) {
   change.give("a", kGivenUser).write("b", "new").give("b", kGivenUser);
   const auto published = publish(*raw, change.proposal());
   ASSERT_TRUE(published) << published.error().message;
-  for (const char* name : {"a", "b"}) ASSERT_TRUE(raw->set_owner(rel(name), kOther, kOther));
+  for (const char* name : {"a", "b"})
+    ASSERT_TRUE(raw->set_owner(rel(name), kThirdUser, kThirdUser));
   const auto recovered = reopen(*raw, "next boot");
   ASSERT_TRUE(recovered) << recovered.error().message;
-  for (const char* name : {"a", "b"}) EXPECT_EQ(raw->stat(rel(name)).value().uid, kOther) << name;
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(raw->stat(rel(name)).value().uid, kThirdUser) << name;
 }
 
 }  // namespace

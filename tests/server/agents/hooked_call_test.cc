@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-const StagedProgram kStaged = {"galley", "bot"};
+const StagedProgram kStaged = {"galley", "bot", {}};
 
 constexpr HookProtocol kClaude = HookProtocol::kPreToolUse;
 constexpr HookProtocol kGemini = HookProtocol::kBeforeTool;
@@ -26,7 +26,7 @@ Result<HookedCall::HookAction> action(HookProtocol protocol, const std::string& 
   request.protocol = protocol;
   request.tool = tool;
   request.input = std::move(input);
-  return hook_action_of(request, kStaged, {{}, {"files"}},
+  return hook_action_of(request, kStaged, {{}, {"files"}, {}},
                         [](std::string_view name) { return name == "Edit"; });
 }
 
@@ -317,7 +317,7 @@ TEST(HookedCall, APatchKeepsBothDirectories) {
   request.tool = "shell_command";
   request.input = {{"command", "cd sub && apply_patch <<'E'\np\nE\n"}, {"workdir", "top"}};
   const auto nothing = [](std::string_view) { return false; };
-  const auto edit = hook_action_of(request, {"galley", "codex"}, {}, nothing);
+  const auto edit = hook_action_of(request, {"galley", "codex", {}}, {}, nothing);
   ASSERT_TRUE(edit.has_value()) << edit.error().message;
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).directory, "top/sub");
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments["input"], "p\n");
