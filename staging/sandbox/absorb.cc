@@ -98,6 +98,7 @@ class Absorption {
   Result<Hashed> hash_inode(const Place& at, const FileStat& stat);
   Result<void> absorb_live_file(const Place& at, const RelPath& path);
   void refuse(const std::string& path, std::string why);
+  Result<void> refuse_denied(const RelPath& path, const Error& error);
 
   OpenDirectories layer_;
   const WritableDirectory& scratch_;
@@ -111,6 +112,17 @@ class Absorption {
 
 void Absorption::refuse(const std::string& path, std::string why) {
   if (report_.refused.size() < kMaxRefusedKept) report_.refused.push_back({path, std::move(why)});
+}
+
+/// Refuses a path whose base this user may not read, so that the layer can be dropped or staged
+/// later. Returns any other error.
+Result<void> Absorption::refuse_denied(const RelPath& path, const Error& error) {
+  if (error.os_error != EACCES && error.os_error != EPERM) return fail(error);
+  refuse(error.path.empty() ? path.str() : error.path,
+         "was changed or deleted, but you may not read it; make it readable and repeat the "
+         "command (" +
+             error.message + ")");
+  return {};
 }
 
 Result<void> Absorption::check_time() const {
@@ -205,7 +217,8 @@ Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Belo
       continue;
     }
     if (std::find(rules_.keep.begin(), rules_.keep.end(), *child) != rules_.keep.end()) continue;
-    GALLEY_TRY(absorb_entry(entry.kind, *child, below));
+    const auto absorbed = absorb_entry(entry.kind, *child, below);
+    if (!absorbed) GALLEY_TRY(refuse_denied(*child, absorbed.error()));
   }
   return Tally{report_.staged - before.staged, report_.ignored - before.ignored};
 }

@@ -5,9 +5,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "base/clock.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/fault_directory.h"
 #include "staging/sandbox/absorb.h"
 #include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/layer_objects.h"
@@ -91,6 +94,25 @@ TEST_F(AbsorbTest, AFileDoesNotReplaceADirectoryWithASpecialFile) {
   rules.leaves_special_files = true;
   EXPECT_EQ(absorb(rules).refused.size(), 1U);
   EXPECT_TRUE(changes().empty());
+}
+
+TEST_F(AbsorbTest, ADeletedFileThatCannotBeReadIsRefusedByName) {
+  auto plan = std::make_shared<FaultPlan>();
+  plan->at = 1;
+  plan->os_error = EACCES;
+  plan->is_lasting = true;
+  plan->affects = [](const FaultCall& call) {
+    return call.name == "open_file" && call.path == "d/b";
+  };
+  const auto faulty =
+      make_fault_directory(*open_writable_disk_directory(workspace_.path()), std::move(plan));
+  Overlay overlay(*faulty, make_memory_store(), clock_);
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
+  const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay, {});
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  ASSERT_EQ(report->refused.size(), 1U);
+  EXPECT_EQ(report->refused[0].path, "d/b");
+  EXPECT_TRUE(overlay.changes().empty());
 }
 
 TEST_F(AbsorbTest, AWhiteoutOfAnAbsentPathIsNotAChange) {
