@@ -1,6 +1,6 @@
 #pragma once
 
-// A custom tool in ten lines. A struct describes its arguments once; the JSON Schema, the reader
+// A custom tool in a few lines. A struct describes its arguments once; the JSON Schema, the reader
 // and the writer are made from that description.
 #include <galley/galley.h>
 
@@ -30,9 +30,13 @@ struct Answer {
 inline galley::Result<double> evaluate(std::string_view text);
 
 inline galley::ToolDefinition calculator() {
+  galley::ToolInfo info;
+  info.name = "calculator";
+  info.title = "Calculator";
+  info.description = "Perform arithmetic calculations";
+  info.security_tier = galley::ToolInfo::Tier::kSafe;
   return galley::define_tool<Sum, Answer>(
-      "calculator", "Perform arithmetic calculations",
-      [](const Sum& sum, galley::ToolRun&) -> galley::Result<Answer> {
+      info, [](const Sum& sum, galley::ToolRun&) -> galley::Result<Answer> {
         const auto value = evaluate(sum.expression);
         if (!value) return value.error();
         return Answer{sum.expression, *value};
@@ -55,7 +59,8 @@ class Expression {
   static constexpr int kDeepest = 100;
 
   static galley::Error wrong(const std::string& why) {
-    return {galley::ErrorKind::kInvalid, "calculator.expression",
+    // kInvalid would mean that the arguments do not conform to the schema.
+    return {galley::ErrorKind::kNotFound, "calculator.expression",
             "the expression cannot be worked out: " + why};
   }
   std::string_view next() {

@@ -61,12 +61,17 @@ TEST_F(SpecSamples, TheDefinitionOfTheCalculatorEqualsItsDocument) {
   const auto shape = tool_shape_named("nachos");
   const json definition = (*shape)->definition(calculator().info);
   EXPECT_EQ(definition["toolId"], "calculator");
+  EXPECT_EQ(definition["name"], "Calculator");
+  EXPECT_EQ(definition["securityTier"], 0);
   EXPECT_EQ(definition["description"], "Perform arithmetic calculations");
   const json& parameters = definition["parameters"];
   EXPECT_EQ(parameters["type"], "object");
   EXPECT_EQ(parameters["required"], json::array({"expression"}));
-  EXPECT_EQ(parameters["properties"]["expression"]["examples"],
-            json::array({"2 + 2", "10 * (5 + 3)"}));
+  const json& expression = parameters["properties"]["expression"];
+  EXPECT_EQ(expression["type"], "string");
+  EXPECT_EQ(expression["description"], "Mathematical expression to evaluate");
+  EXPECT_EQ(expression["examples"], json::array({"2 + 2", "10 * (5 + 3)"}));
+  EXPECT_TRUE(workspace_->tool_health("calculator")->healthy);
 }
 
 TEST_F(SpecSamples, TheAnswersOfTheCalculatorEqualItsDocument) {
@@ -84,6 +89,9 @@ TEST_F(SpecSamples, TheAnswersOfTheCalculatorEqualItsDocument) {
   const json wrong = {{"expression", "evil()"}};
   const json refused = answer(wrong.dump());
   EXPECT_EQ(refused["error"]["code"], "VALIDATION_ERROR") << refused.dump();
+  const json failed = answer(R"({"expression": "2 +"})");
+  EXPECT_EQ(failed["error"]["code"], "EXECUTION_ERROR") << failed.dump();
+  EXPECT_TRUE(failed.at("metadata").at("duration").is_number_integer());
 }
 
 /// The arguments of a call in TypeScript: `sessionId: 'test', …`.
