@@ -46,6 +46,9 @@ struct NamedCall {
                                            const nlohmann::ordered_json& first) = nullptr;
   /// Whether this agent (empty: a person) may call the tool; null: every agent may.
   Result<void> (*admit)(const std::string& agent, const ToolSetting& setting) = nullptr;
+  /// Whether the workspace has what the tool needs; null: it needs nothing.
+  Result<void> (*check_workspace)(const Directory& files, const std::string& root,
+                                  const ToolSetting& setting) = nullptr;
 };
 
 /// The named calls: edits, files and commands, git's view of the tree, TENEX.

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "staging/fs/directory.h"
 #include "tools/call_arguments.h"
 #include "tools/catalogue.h"
 #include "tools/json_input.h"
@@ -69,10 +70,13 @@ Result<ordered_json> answer_write(const CatalogueCall& call, const ordered_json&
 
 // --- Nachos: one tool, four actions -------------------------------------------------------------
 
+std::string allowed_paths(const ToolSetting& setting) {
+  return setting_or(setting, "filesystem", "allowedPaths", "./workspace");
+}
+
 /// Compares whole components, not text: the folder `work` does not allow `workshop`.
 Result<void> check_allowed(const RelPath& path, const CatalogueCall& call) {
-  const std::string allowed = setting_or(call.setting, "filesystem", "allowedPaths", "./workspace");
-  for (const std::string& text : split_text(allowed, ',')) {
+  for (const std::string& text : split_text(allowed_paths(call.setting), ',')) {
     GALLEY_ASSIGN(const RelPath folder, directory_argument(text, {call.origin.root}));
     if (folder.is_root() || path == folder || path.is_below(folder)) return {};
   }
@@ -99,6 +103,21 @@ Plan plan_filesystem(const CatalogueCall& call) {
   return std::vector<Operation>{WriteFile{std::move(path), text_member(call.args, "content"), {}}};
 }
 
+/// One of the allowed folders is enough: each call names the one that it needs.
+Result<void> check_folders(const Directory& files, const std::string& root,
+                           const ToolSetting& setting) {
+  const std::string allowed = allowed_paths(setting);
+  for (const std::string& text : split_text(allowed, ',')) {
+    GALLEY_ASSIGN(const RelPath folder, directory_argument(text, {root}));
+    const auto stat = files.stat(folder);
+    if (stat && stat->kind == FileKind::kDirectory) return {};
+  }
+  return fail(ErrorKind::kNotFound, "path.not_found",
+              "Workspace not accessible: there is no directory " + allowed +
+                  "; create it, or change [tools.filesystem] config.allowedPaths in galley.toml",
+              allowed);
+}
+
 /// The `result` of each action, as in Nachos.
 Result<ordered_json> answer_filesystem(const CatalogueCall& call, const ordered_json& data) {
   const std::string action = text_member(call.args, "action");
@@ -122,7 +141,7 @@ std::vector<NamedCall> file_calls() {
   return {{"bash", plan_bash},
           {"read_head_or_tail", plan_head_or_tail},
           {"write_with_backup", plan_write, answer_write},
-          {"filesystem", plan_filesystem, answer_filesystem}};
+          {"filesystem", plan_filesystem, answer_filesystem, nullptr, check_folders}};
 }
 
 }  // namespace galley

@@ -73,6 +73,11 @@ class CatalogueTool final : public Tool {
     return run(*operations, args, context);
   }
 
+  Result<void> check_workspace(const Directory& files, const std::string& root) const override {
+    if (row_.with == nullptr || row_.with->check_workspace == nullptr) return {};
+    return row_.with->check_workspace(files, root, *setting_);
+  }
+
  private:
   static ToolResult failure(const Error& error) {
     return ToolResult::failure(tool_error_from(error));

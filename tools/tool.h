@@ -21,6 +21,7 @@
 namespace galley {
 
 class CommandRunner;
+class Directory;
 class Overlay;
 
 /// A JSON document that is shared and never changed; null: none.
@@ -180,6 +181,11 @@ class Tool {
   /// Cleans each text of the tool's answers. Empty: the texts are shown unchanged. A registry
   /// refuses a tool of category api or mcp without a sanitizer.
   [[nodiscard]] virtual TextSanitizer sanitizer() const { return {}; }
+  /// Whether the workspace has what the tool needs. `root` is its absolute path.
+  [[nodiscard]] virtual Result<void> check_workspace(const Directory& /*files*/,
+                                                     const std::string& /*root*/) const {
+    return {};
+  }
 };
 
 }  // namespace galley

@@ -84,8 +84,10 @@ Result<Workspace::HealthStatus> Workspace::tool_health(const std::string& name,
   if (state_->tools.supervisor().health_of(name) == ToolHealth::State::kOut) {
     return HealthStatus{false, "it failed several times in a row and is disabled for a while"};
   }
-  const FactoryTool* factory = found.front()->factory;
-  const auto checked = factory != nullptr ? factory->check_health() : Result<void>();
+  const ToolRegistry::Entry& entry = *found.front();
+  const auto checked = entry.factory != nullptr
+                           ? entry.factory->check_health()
+                           : entry.tool->check_workspace(state_->place.files(), state_->place.path);
   return checked ? HealthStatus() : HealthStatus{false, checked.error().message};
 }
 

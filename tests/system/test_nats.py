@@ -283,6 +283,12 @@ class Discovery(NatsCase):
     def test_health_and_validation_have_subjects_of_their_own(self):
         _, _, client = self.serve()
         self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+        folder = self.work / "workspace"
+        folder.rename(self.work / "elsewhere")
+        ill = client.request(f"{FILES}.health", b"")
+        self.assertEqual((ill["healthy"], ill["error"].partition(":")[0]), (False, "Workspace not accessible"))
+        (self.work / "elsewhere").rename(folder)
+        self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
         good = self.call_of(action="read", path="workspace/a.txt")
         self.assertEqual(client.request(f"{FILES}.validate", good), {"valid": True})
         bad = client.request(f"{FILES}.validate", self.call_of(action="jump", path="workspace/a.txt"))

@@ -108,6 +108,20 @@ TEST_F(Dialects, NachosFolderIsWorkspaceByDefault) {
   EXPECT_EQ(done("filesystem", {{"action", "read"}, {"path", "./workspace/a.txt"}})["result"], "a");
   EXPECT_EQ(refused("filesystem", {{"action", "read"}, {"path", "b.txt"}}),
             "EVALIDATION args.path_not_allowed");
+  done("filesystem", {{"action", "write"}, {"path", "workspace/empty"}, {"content", ""}});
+  EXPECT_EQ(staged("workspace/empty"), "");
+}
+
+TEST_F(Dialects, NachosIsHealthyIfAnAllowedFolderExists) {
+  add({{"filesystem.allowedPaths", "work, /ws/shared"}});
+  const Tool& tool = *(*registry_.get("filesystem"))->tool;
+  put("workshop/b.txt", "b");
+  put("work", "a file");
+  const auto checked = tool.check_workspace(*workspace_, "/ws");
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message.find("Workspace not accessible: "), 0U);
+  put("shared/c.txt", "c");
+  EXPECT_TRUE(tool.check_workspace(*workspace_, "/ws"));
 }
 
 TEST_F(Dialects, AnUnknownActionIsRefused) {
