@@ -19,12 +19,27 @@ import grpc
 import grpc_client
 import hostile
 from grpc_client import DEADLINE_S, Client, Server, aios, galley_aios, v1
+from google.protobuf.descriptor import FieldDescriptor
 from hostile import HostileCase
 from support import GALLEY, ROOT
 from terminal_session import is_running, wait_until
 
 DOCUMENT_FIELDS = ["name", "namespace", "version", "description", "input_schema", "output_schema", "required_capabilities",
                    "risk_level", "requires_confirmation", "idempotent", "reversible", "timeout_ms", "rollback_tool"]
+MESSAGES = {  # the fields in the order of their numbers, which begin with 1
+    "ExecuteRequest": "string tool_name, string agent_id, string task_id, bytes input_json, string reason",
+    "ExecuteResponse": "bool success, bytes output_json, string error, string execution_id, int64 duration_ms",
+    "ListToolsRequest": "string namespace, string agent_id",
+    "GetToolRequest": "string name, string agent_id",
+    "RollbackRequest": "string execution_id, string reason, string agent_id",
+    "RegisterRequest": "message tool, string handler_address, string agent_id, bool persist"}
+TYPES = {FieldDescriptor.TYPE_STRING: "string", FieldDescriptor.TYPE_BYTES: "bytes", FieldDescriptor.TYPE_BOOL: "bool",
+         FieldDescriptor.TYPE_INT64: "int64", FieldDescriptor.TYPE_MESSAGE: "message"}
+RISKS = {  # of the document: the risk, and whether a call is reversible
+    "fs.read": ("low", False), "fs.write": ("medium", True), "fs.delete": ("high", True), "fs.list": ("low", False),
+    "fs.stat": ("low", False), "fs.mkdir": ("low", True), "fs.move": ("medium", True), "fs.copy": ("low", True),
+    "fs.chmod": ("medium", True), "fs.chown": ("medium", True), "fs.symlink": ("low", True), "fs.search": ("low", False),
+    "fs.disk_usage": ("low", False), "sec.grant": ("critical", True), "sec.revoke": ("medium", True), "sec.audit": ("low", False)}
 
 
 class GrpcCase(HostileCase):
@@ -80,11 +95,19 @@ class Registry(GrpcCase):
             self.assertEqual(client.tools.GetTool(aios.GetToolRequest(name=tool.name, agent_id="bot")), tool)
         write = next(tool for tool in listed if tool.name == "fs.write")
         self.assertEqual((write.namespace, write.risk_level, write.reversible), ("fs", "medium", True))
-        self.assertEqual(list(write.required_capabilities), ["fs:write"])
+        self.assertEqual((list(write.required_capabilities), write.rollback_tool), (["fs:write"], "fs.delete"))
         self.assertEqual(json.loads(write.input_schema)["type"], "object")
         self.assertGreater(write.timeout_ms, 0)
         only = client.tools.ListTools(aios.ListToolsRequest(namespace="sec")).tools
         self.assertEqual({tool.namespace for tool in only}, {"sec"})
+        shown = {tool.name: (tool.risk_level, tool.reversible) for tool in listed}
+        self.assertEqual({name: shown[name] for name in RISKS}, RISKS)
+
+    def test_messages_have_the_numbers_and_types_of_the_document(self):
+        for message, fields in MESSAGES.items():
+            given = sorted(getattr(aios, message).DESCRIPTOR.fields, key=lambda field: field.number)
+            self.assertEqual([field.number for field in given], list(range(1, len(given) + 1)), message)
+            self.assertEqual(", ".join(f"{TYPES[field.type]} {field.name}" for field in given), fields, message)
 
     def test_a_call_is_answered_recorded_and_committed(self):
         client = self.client()
@@ -328,6 +351,23 @@ class Certificates(CertificateCase):
         self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, agent.execute, "fs.write", wanted, timeout=1)
         self.assertEqual(server.end(), 0, "an open stream of questions does not hold up the end")
 
+
+    def test_a_deletion_is_asked_where_another_principal_listens(self):
+        server = self.serve_tls()
+        agent, boss = self.connect(server, "agent"), self.connect(server, "boss")
+        for name in ("new.txt", "alone.txt"):
+            (self.work / name).write_text("x\n")
+        self.assertTrue(agent.execute("fs.delete", {"path": "alone.txt"}).success, "nobody listens")
+        questions = boss.approvals.Questions(v1.QuestionsRequest())
+        questions.initial_metadata()  # from here on it listens
+        for says_yes in (False, True):
+            call = agent.start("fs.delete", {"path": "new.txt"})
+            question = next(questions)
+            self.assertEqual(question.tool_name, "fs.delete")
+            boss.approvals.Answer(v1.AnswerRequest(id=question.id, approve=says_yes))
+            self.assertEqual(call.result().success, says_yes)
+            self.assertEqual((self.work / "new.txt").exists(), not says_yes)
+        questions.cancel()
 
     def test_a_principal_with_the_right_grants_what_another_one_approves(self):
         wanted = {"agent": "bot", "capability": "audit:read"}
@@ -622,10 +662,11 @@ class Transactions(GrpcCase):
     def test_the_stream_has_the_output_and_ends_with_the_answer(self):
         self.need_walls()
         client = self.client("--profile", "native")
-        events = list(client.transactions.Execute(client.request("Bash", {"command": "echo one; echo two >&2; echo x > made"})))
+        events = list(client.transactions.Execute(client.request("Bash", {"command": "echo one; echo two >&2; echo x > made; sleep 0.2"})))
         self.assertEqual(b"".join(event.stdout for event in events), b"one\n")
         self.assertEqual(b"".join(event.stderr for event in events), b"two\n")
         self.assertTrue(events[-1].response.success, events[-1].response.error)
+        self.assertGreaterEqual(events[-1].response.duration_ms, 200)
         self.assertEqual((self.work / "made").read_text(), "x\n")
 
 
@@ -720,7 +761,10 @@ class Python(GrpcCase):
             registry, schema = galley_aios.tool_registry, {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
             await registry.register("custom.bad", "Fails", schema, fail)
             await registry.register("custom.my_tool", "Adds", schema, lambda given: {"b": given["a"] + 1}, output_schema={
-                "type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}, required_capabilities=["custom:my_tool"])
+                "type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}, required_capabilities=["custom:my_tool"],
+                risk_level="low")
+            shown = await asyncio.to_thread(client.tools.GetTool, aios.GetToolRequest(name="custom.my_tool", agent_id="bot"))
+            self.assertEqual((shown.risk_level, list(shown.required_capabilities)), ("low", ["custom:my_tool"]))
             ask = lambda *words, **more: asyncio.to_thread(client.execute, *words, **more)
             self.assertEqual(json.loads((await ask("custom.my_tool", {"a": 1})).output_json), {"b": 2})
             self.assertIn("EVALIDATION", (await ask("custom.my_tool", {"a": "x"})).error)
