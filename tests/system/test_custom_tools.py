@@ -3,7 +3,9 @@
 import http.server
 import json
 import shutil
+import socket
 import threading
+from pathlib import Path
 
 import hostile
 import support
@@ -421,11 +423,14 @@ print(json.dumps({"ok": True, "data": {"got": [status(host) for host in json.loa
 class AiosPack(CustomToolCase):
     """Each tool of the pack, in the real sandbox."""
 
-    ARGUMENTS = {"process.info": {"pid": 1}, "net.check_port": {"port": 9}, "net.dns_lookup": {"name": "localhost"},
-                 "pkg.info": {"name": "base-files"}, "pkg.search": {"query": "base"}}
-
     def setUp(self):
         super().setUp()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        self.port = listener.getsockname()[1]
+        self.arguments = {"process.info": {"pid": 1}, "net.check_port": {"port": self.port},
+                          "net.dns_lookup": {"name": "localhost"}, "pkg.info": {"name": "base-files"},
+                          "pkg.search": {"query": "base"}}
         (self.work / "galley.toml").write_text(HOST_NETWORK)
         self.add(PACK)
         self.galley("--agent", "net", "begin", expect=0)
@@ -436,18 +441,54 @@ class AiosPack(CustomToolCase):
         return sorted(path.name.removesuffix(".tool.json") for path in PACK.glob("*.tool.json"))
 
     def ask(self, name, arguments=None, **options):
-        text = json.dumps(arguments or self.ARGUMENTS.get(name, {}))
+        text = json.dumps(arguments or self.arguments.get(name, {}))
         return self.call(name, text, agent=("--agent", "net"), **options)
 
+    def facts(self):
+        """Returns for each tool what must be true of its answer."""
+        partitions = [line.split()[3] for line in Path("/proc/partitions").read_text().splitlines()[2:]]
+        names = lambda members: [member["name"] for member in members]
+        return {
+            "process.list": lambda data: 1 in [process["pid"] for process in data["processes"]],
+            "process.info": lambda data: data["pid"] == 1 and data["command"],
+            "net.interfaces": lambda data: "lo" in names(data["interfaces"]),
+            "net.check_port": lambda data: data["port"] == self.port and data["open"],
+            "net.dns_lookup": lambda data: {"127.0.0.1", "::1"} & set(data["addresses"]),
+            "net.connections": lambda data: (self.port, "listen") in [(one["local"]["port"], one["state"])
+                                                                      for one in data["connections"]],
+            "pkg.search": lambda data: "base-files" in names(data["packages"]),
+            "pkg.list": lambda data: data["count"] > 0 and data["packages"],
+            "pkg.info": lambda data: data["name"] == "base-files",
+            "monitor.cpu": lambda data: data["cpus"] > 0 and len(data["load"]) == 3,
+            "monitor.memory": lambda data: data["total_bytes"] > data["available_bytes"] > 0,
+            "monitor.disk": lambda data: data["disks"][0]["total_bytes"] > 0,
+            "monitor.network": lambda data: "lo" in names(data["interfaces"]),
+            "monitor.health": lambda data: len(data["checks"]) == 3,
+            "hw.info": lambda data: data["cpus"] > 0 and data["memory_bytes"] > 0,
+            "hw.cpu": lambda data: data["cpus"] > 0,
+            "hw.memory": lambda data: data["total_bytes"] > 0,
+            "hw.storage": lambda data: names(data["devices"]) == partitions,
+            "hw.network": lambda data: "lo" in names(data["devices"])}
+
     def test_every_tool_answers_as_its_manifest_says(self):
-        for name in self.names():
+        facts = self.facts()
+        # The services depend on the machine: other tests call them.
+        self.assertEqual(sorted([*facts, *self.ABSENT, "service.status"]), self.names())
+        for name, holds in facts.items():
             with self.subTest(tool=name):
-                if name == "service.status" or name in self.ABSENT:
-                    continue  # the services depend on the machine; the next tests call them
                 answer = self.ask(name)
                 self.assertTrue(answer["ok"], answer)
                 self.assertIsInstance(answer["data"]["hidden"], list)
+                self.assertTrue(holds(answer["data"]), answer["data"])
         self.assertEqual(len(self.names()), 24)
+
+    def test_an_installed_service_is_shown_but_not_whether_it_runs(self):
+        units = Path("/usr/lib/systemd/system").glob("*[!@].service")
+        unit = next((unit for unit in units if "." not in unit.stem), None)
+        if unit is None:
+            self.skipTest("no service of systemd is installed")
+        data = self.ask("service.status", {"name": unit.stem})["data"]
+        self.assertEqual((data["name"], Path(data["file"]).name, data["active"]), (unit.stem, unit.name, "unknown"))
 
     def test_tools_hidden_by_the_sandbox_are_unavailable_with_a_reason(self):
         for name in self.ABSENT:
