@@ -265,6 +265,8 @@ class Rows(support.SystemCase):
         }.items():
             self.assertTrue(is_within(wanted, shown[system]), (system, shown[system]))
             self.assertTrue(shown[system]["description"].startswith("Stages the whole content of a file"), system)
+        copy = json.loads(self.galley("tools", "show", "Copy", "--format", "aios", expect=0).stdout)
+        self.assertIs(copy["idempotent"], False)
 
     def test_a_refused_permission_says_how_to_get_it(self):
         config = self.work / "galley.toml"

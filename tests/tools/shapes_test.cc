@@ -144,6 +144,9 @@ TEST_F(Shapes, ResultsHaveTheFormatOfEachSystem) {
             (json{{"success", true},
                   {"result", data},
                   {"metadata", {{"duration", 45}, {"cached", false}, {"warnings", {"slow"}}}}}));
+  ToolResult cached = done_sample();
+  cached.meta.cached = true;
+  EXPECT_EQ(result_in("nachos", cached)["metadata"]["cached"], true);
   EXPECT_EQ(result_in("tenex", done_sample()), (json{{"success", true}, {"result", data}}));
   EXPECT_EQ(result_in("faultmaven", done_sample()),
             (json{{"success", true}, {"data", data}, {"error", nullptr}}));
@@ -160,10 +163,14 @@ TEST_F(Shapes, FailuresHaveTheFormatOfEachSystem) {
   EXPECT_EQ(result_in("sage", failed_sample())["error"],
             (json{{"code", "EVALIDATION"}, {"message", "say more"}}));
   EXPECT_EQ(result_in("aios", failed_sample())["error"], "EVALIDATION: say more");
-  EXPECT_EQ(result_in("nachos", failed_sample())["error"],
-            (json{{"code", "VALIDATION_ERROR"},
-                  {"message", "say more"},
-                  {"details", {{"violations", 1}}}}));
+  EXPECT_EQ(
+      result_in("nachos", failed_sample()),
+      (json{{"success", false},
+            {"error",
+             {{"code", "VALIDATION_ERROR"},
+              {"message", "say more"},
+              {"details", {{"violations", 1}}}}},
+            {"metadata", {{"duration", 2}, {"cached", false}, {"warnings", json::array()}}}}));
   EXPECT_EQ(result_in("tenex", failed_sample()),
             (json{{"success", false}, {"error", "say more"}, {"toolName", "fs.stat"}}));
   EXPECT_EQ(result_in("faultmaven", failed_sample()),

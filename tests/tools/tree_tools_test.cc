@@ -299,6 +299,7 @@ TEST(StandardTools, AReadOnlyRegistryHasOnlyReadingTools) {
 TEST(StandardTools, EverySchemaDescribesAnObject) {
   ToolRegistry registry;
   ASSERT_TRUE(add_standard_tools(registry));
+  ASSERT_TRUE(add_dialect_tools(registry));
   const auto document = registry.schemas();
   for (const auto& tool : document["tools"]) {
     EXPECT_EQ(tool["inputSchema"]["type"], "object") << tool["name"];

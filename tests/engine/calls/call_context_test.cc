@@ -124,6 +124,12 @@ TEST_F(CallContext, TheCategoryDecidesTheTimeout) {
     EXPECT_EQ(said(call(name, json::object())), "ok") << "the caller decides";
     options_.timeout.reset();
   }
+  FunctionTool& quick = add("Quick", [&](const json&, ToolContext&) {
+    clock_.pass(milliseconds(100));
+    return done();
+  });
+  quick.definition().timeout = milliseconds(50);
+  EXPECT_EQ(said(call_own("Quick")), "ETIMEOUT tool.timeout") << "the tool decides";
 }
 
 TEST_F(CallContext, ArgumentsCanRequestTheTimeoutOfACommand) {

@@ -20,6 +20,7 @@ TEST_F(ExecutorTest, ACallIsPerformedAndRecorded) {
   const auto all = records();
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0]["kind"], "call");
+  EXPECT_FALSE(all[0]["timestamp"].get<std::string>().empty());
   EXPECT_EQ(all[0]["tool"], "Write");
   EXPECT_EQ(all[0]["agent"], "bot");
   EXPECT_EQ(all[0]["reason"], "a test");

@@ -476,6 +476,7 @@ TEST_F(ToolRuns, AToolGetsOnlyTheSecretsOfItsTable) {
   EXPECT_EQ(said(transaction->call("Bash", R"({"command":"echo $ENV.TOKEN"})", options)),
             "secret.unknown");
   EXPECT_TRUE(transaction->call("Bash", R"({"command":"echo $ENV.OTHER"})", options));
+  EXPECT_EQ(runner_.commands().back().environment.at("OTHER"), "value-of-it");
 }
 
 // --- reads side by side -----------------------------------------------------------------------
