@@ -631,4 +631,60 @@ bool has_equal_line_close(const Lines& file, std::string_view removed, int64_t t
   return false;
 }
 
+bool tells_blank_lines(const Lines& file, const Hunk& hunk, const std::vector<int64_t>& partner) {
+  int64_t before = -1;  // the file's line for the last old line that is not blank
+  int64_t blanks = 0;   // blank lines of the hunk since then
+  int64_t above = 0;    // those above the added lines
+  bool adds = false;
+  bool removes = false;
+  size_t old = 0;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.role == LineRole::kAdded) {
+      if (!adds) above = blanks;
+      adds = true;
+      continue;
+    }
+    const int64_t to = partner[old++];
+    removes = removes || line.role == LineRole::kRemoved;
+    if (is_blank_text(line.text)) {
+      ++blanks;
+      continue;
+    }
+    const int64_t there = to - before - 1;
+    const bool is_beside_a_line = there < blanks && (above == 0 || above == blanks);
+    if (adds && !removes && before >= 0 && to > before && there != blanks && !is_beside_a_line) {
+      for (auto i = static_cast<size_t>(before + 1); i < static_cast<size_t>(to); ++i) {
+        if (is_blank_text(file[i])) return false;
+      }
+    }
+    before = to;
+    blanks = 0;
+    adds = false;
+    removes = line.role == LineRole::kRemoved;
+  }
+  return true;
+}
+
+bool adds_what_is_near(const Lines& file, const Hunk& hunk,
+                       const std::vector<std::string_view>& old_lines, int64_t start) {
+  constexpr int64_t kNear = 4;
+  const int64_t begin = std::max<int64_t>(start - kNear, 0);
+  const int64_t end = std::min(start + static_cast<int64_t>(pre_image(hunk).size()) + kNear,
+                               static_cast<int64_t>(file.size()));
+  std::string one;
+  std::string other;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.role != LineRole::kAdded || !is_telling_line(line.text)) continue;
+    const std::string_view added = folded(line.text, LineFolding::kBlanks, one);
+    const auto is_it = [&](std::string_view text) {
+      return folded(text, LineFolding::kBlanks, other) == added;
+    };
+    const bool is_known = std::any_of(old_lines.begin(), old_lines.end(), is_it);
+    for (int64_t at = begin; !is_known && at < end; ++at) {
+      if (is_it(file[static_cast<size_t>(at)])) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace galley

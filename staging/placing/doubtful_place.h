@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "staging/formats/edit_set.h"
 #include "staging/placing/file_index.h"
@@ -87,5 +88,19 @@ namespace galley {
 /// file's last line of the first part, `next` the first line of the next part (0-based; -1: none).
 /// Either `last` equals the line above `next`, or `next` equals the line below `last`.
 [[nodiscard]] bool is_split_ambiguous(const Lines& file, int64_t last, int64_t next);
+
+/// True if it is certain where new lines belong among blank lines. If lines are inserted next to
+/// blank lines, the hunk must have as many blank lines as the file. It may have more of them if
+/// the new lines are directly next to a line that is not blank.
+///
+/// `partner` has the file's line for each old line, or -1.
+[[nodiscard]] bool tells_blank_lines(const Lines& file, const Hunk& hunk,
+                                     const std::vector<int64_t>& partner);
+
+/// True if the file already has a line near `start` that the hunk adds, ignoring blanks. Then a
+/// part of the change may already have been applied.
+/// `old_lines` are those of the hunk as it was written.
+[[nodiscard]] bool adds_what_is_near(const Lines& file, const Hunk& hunk,
+                                     const std::vector<std::string_view>& old_lines, int64_t start);
 
 }  // namespace galley

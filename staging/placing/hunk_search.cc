@@ -54,42 +54,133 @@ size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
   return count + 1;
 }
 
+std::set<std::string_view> indents_of(const Lines& file) {
+  std::set<std::string_view> out;
+  for (size_t i = 0; i < file.size(); ++i) {
+    if (!is_blank_text(file[i])) out.insert(indent_of(file[i]));
+  }
+  return out;
+}
+
+/// True if a line has the indentation of the file's line with one blank less.
+bool has_blank_less(std::string_view line, std::string_view there) {
+  const std::string_view from = indent_of(line);
+  const std::string_view to = indent_of(there);
+  return to.size() == from.size() + 1 && to.starts_with(' ') && to.substr(1) == from;
+}
+
+/// Whether lines that have one blank less than the file lost it as their sign.
+enum class LostBlanks : uint8_t { kOfContext, kOfNewLinesToo, kUnclear };
+
+/// If all old lines are context with one blank less than the file, the new lines tell: they have an
+/// indentation of the file either as they are or with that blank.
+LostBlanks lost_blanks(const Lines& file, const Hunk& hunk, int64_t start) {
+  bool is_any = false;
+  int64_t at = start;
+  for (const HunkLine& part : hunk.lines) {
+    if (part.role == LineRole::kAdded) continue;
+    const int64_t line = at++;
+    if (is_blank_text(part.text) || line < 0 || static_cast<size_t>(line) >= file.size()) continue;
+    const bool is_lost = part.role == LineRole::kContext &&
+                         has_blank_less(part.text, file[static_cast<size_t>(line)]);
+    if (!is_lost) return LostBlanks::kOfContext;
+    is_any = true;
+  }
+  if (!is_any) return LostBlanks::kOfContext;
+  const std::set<std::string_view> indents = indents_of(file);
+  bool is_as_it_is = true;
+  bool is_with_blank = true;
+  bool adds = false;
+  for (const HunkLine& part : hunk.lines) {
+    if (part.role != LineRole::kAdded || is_blank_text(part.text)) continue;
+    adds = true;
+    is_as_it_is = is_as_it_is && indents.contains(indent_of(part.text));
+    is_with_blank = is_with_blank && indents.contains(" " + std::string(indent_of(part.text)));
+  }
+  if (!adds) return LostBlanks::kOfContext;
+  if (is_as_it_is == is_with_blank) return LostBlanks::kUnclear;
+  return is_with_blank ? LostBlanks::kOfNewLinesToo : LostBlanks::kOfContext;
+}
+
+/// True if all old lines have one blank more than the file's, and it is uncertain whether the new
+/// lines have it, too. The blank may have been added only after the signs of the context lines.
+bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk) {
+  if (indent.describe() != "- ") return false;
+  bool removes = false;
+  std::set<size_t> indents;  // of the old lines, as the hunk has them
+  for (const HunkLine& line : hunk.lines) {
+    if (is_blank_text(line.text)) continue;
+    removes = removes || line.role == LineRole::kRemoved;
+    if (line.role != LineRole::kAdded) indents.insert(indent_of(line.text).size());
+  }
+  return !removes || std::any_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
+    if (line.role != LineRole::kAdded || is_blank_text(line.text)) return false;
+    const size_t width = indent_of(line.text).size();
+    return !line.text.starts_with(' ') || (indents.contains(width + 1) && !indents.contains(width));
+  });
+}
+
 }  // namespace
 
 IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start) {
   IndentMap map;
+  const LostBlanks lost = lost_blanks(file, hunk, start);
   int64_t at = start;
   for (const HunkLine& part : hunk.lines) {
     if (part.role == LineRole::kAdded) continue;
     const int64_t line = at++;
     if (line < 0 || static_cast<size_t>(line) >= file.size()) continue;
     const std::string_view there = file[static_cast<size_t>(line)];
-    const std::string_view from = indent_of(part.text);
-    const std::string_view to = indent_of(there);
-    const bool lost_sign = part.role == LineRole::kContext && to.size() == from.size() + 1 &&
-                           to.starts_with(' ') && to.substr(1) == from;
-    if (!lost_sign) map.add(part.text, there);
+    const bool is_lost = part.role == LineRole::kContext && has_blank_less(part.text, there);
+    if (!is_lost || lost == LostBlanks::kOfNewLinesToo) map.add(part.text, there);
   }
   return map;
 }
 
-bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk) {
-  if (indent.describe() != "- ") return false;
-  bool removes = false;
-  std::set<size_t> indents;  // of the old lines, as the hunk has them
-  const auto is_blank = [](const HunkLine& line) {
-    return line.text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-  };
-  for (const HunkLine& line : hunk.lines) {
-    if (is_blank(line)) continue;
-    removes = removes || line.role == LineRole::kRemoved;
-    if (line.role != LineRole::kAdded) indents.insert(indent_of(line.text).size());
+std::string_view doubt_of_shift(const Lines& file, const Hunk& hunk, int64_t start,
+                                bool is_syntax) {
+  if (is_syntax && lost_blanks(file, hunk, start) == LostBlanks::kUnclear) {
+    return "its context has one blank less than the file, and its new lines may lack it, too";
   }
-  return !removes || std::any_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
-    if (line.role != LineRole::kAdded || is_blank(line)) return false;
-    const size_t width = indent_of(line.text).size();
-    return !line.text.starts_with(' ') || (indents.contains(width + 1) && !indents.contains(width));
-  });
+  const IndentMap indent = indent_at(file, hunk, start);
+  if (is_doubtful_shift(indent, hunk)) {
+    return "its context has one blank more than the file, and its new lines may have it, too";
+  }
+  if (indent.is_identity()) return {};
+  const std::set<std::string_view> levels =
+      is_syntax ? indents_of(file) : std::set<std::string_view>();
+  bool is_of_edit = false;
+  bool is_of_file = false;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.role != LineRole::kAdded || is_blank_text(line.text)) continue;
+    const std::string carried = indent.carry(line.text);
+    is_of_edit = is_of_edit || indent.is_of_the_edit(line.text);
+    is_of_file = is_of_file || (carried != line.text && (indent.is_of_the_file(line.text) ||
+                                                         (levels.contains(indent_of(line.text)) &&
+                                                          !levels.contains(indent_of(carried)))));
+  }
+  if (is_of_file && !is_of_edit) {
+    return "its old lines have another indentation than the file, and its new lines may have that "
+           "of the file";
+  }
+  return {};
+}
+
+bool has_lost_indents(const Lines& file, const Hunk& before, const Hunk& after) {
+  if (before.lines.size() != after.lines.size()) return false;
+  const std::set<std::string_view> levels = indents_of(file);
+  for (size_t i = 0; i < after.lines.size(); ++i) {
+    const HunkLine& line = after.lines[i];
+    if (line.role != LineRole::kAdded || is_blank_text(line.text)) continue;
+    if (levels.contains(indent_of(before.lines[i].text)) && !levels.contains(indent_of(line.text)))
+      return true;
+  }
+  return false;
+}
+
+bool may_lack_blank(const Lines& file, const Hunk& hunk, int64_t start, bool is_syntax) {
+  const LostBlanks lost = lost_blanks(file, hunk, start);
+  return lost == LostBlanks::kOfNewLinesToo || (is_syntax && lost == LostBlanks::kUnclear);
 }
 
 HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& options)
@@ -208,14 +299,9 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
   // The hunk may have been applied already. Then the other place is not meant.
   places.is_doubtful =
       done > 0 && std::find(starts.begin(), starts.end(), stated()) == starts.end();
-  const bool is_shift_open =
-      fold >= LineFolding::kBlanks &&
-      std::any_of(starts.begin(), starts.end(), [&](uint32_t start) {
-        return is_doubtful_shift(indent_at(index_.lines(), hunk_, start), hunk_);
-      });
-  if (is_shift_open) {
-    places.doubt =
-        "its context has one blank more than the file, and its new lines may have it, too";
+  for (const uint32_t start : starts) {
+    if (fold < LineFolding::kBlanks || !places.doubt.empty()) break;
+    places.doubt = doubt_of_shift(index_.lines(), hunk_, start, options_.indentation_is_syntax);
   }
   places.starts.assign(starts.begin(), starts.end());
   narrow_by_anchors(places);

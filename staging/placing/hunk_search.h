@@ -91,12 +91,21 @@ class HunkSearch {
   HunkPlaces contradicted_;  // the first places that an anchor contradicted
 };
 
-/// Maps the indentation of the hunk's old lines to that of the file's lines at `start`. A context
-/// line with one blank less than the file is ignored: it has probably lost the blank that is its
-/// sign.
+/// Maps the indentation of the hunk's old lines to that of the file's lines at `start`.
+///
+/// If context lines have one blank less than the file, they have probably lost the blank that is
+/// their sign, and are ignored. They count if the hunk removes nothing, and the new lines have an
+/// indentation of the file only with that blank.
 [[nodiscard]] IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start);
-/// True if all old lines have one blank more than the file's, and it is uncertain whether the new
-/// lines have it, too. The blank may have been added only after the signs of the context lines.
-[[nodiscard]] bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk);
+/// True if a new line has an indentation that the file has before a repair, but not after it.
+[[nodiscard]] bool has_lost_indents(const Lines& file, const Hunk& before, const Hunk& after);
+/// True if the context has one blank less than the file, and the new lines have or may have one
+/// blank less, too.
+[[nodiscard]] bool may_lack_blank(const Lines& file, const Hunk& hunk, int64_t start,
+                                  bool is_syntax);
+/// Why it is uncertain which indentation the new lines of a hunk have at `start`; empty if it is
+/// certain. `is_syntax`: indentation is syntax in this file.
+[[nodiscard]] std::string_view doubt_of_shift(const Lines& file, const Hunk& hunk, int64_t start,
+                                              bool is_syntax);
 
 }  // namespace galley

@@ -91,7 +91,14 @@ class HunkMender::Work {
         if (only_exact && reading.rule.empty()) continue;
         auto found = (this->*attempt.find)(reading.hunk);
         if (!found || may_mean_an_equal_line(file_, *found, reading.hunk)) continue;
-        if (reading.rule == kBareContext && fits_with_a_blank_less(hunk)) continue;
+        if (reading.is_shifted && options_.indentation_is_syntax &&
+            has_lost_indents(file_, hunk, reading.hunk)) {
+          continue;
+        }
+        if (reading.rule == kBareContext &&
+            (fits_with_a_blank_less(hunk) || lacks_a_blank(hunk, *found))) {
+          continue;
+        }
         if (is_elsewhere(*found, hunk) || is_elsewhere(*found, reading.hunk)) continue;
         MendedHunk out{*std::move(found), {}, pre_image(reading.hunk)};
         for (const auto& [rule, message] :
@@ -224,6 +231,13 @@ class HunkMender::Work {
         return true;
     }
     return false;
+  }
+
+  /// True if new lines may have one blank less than the file, as the context has.
+  bool lacks_a_blank(const Hunk& hunk, const Hunk& found) {
+    const std::vector<int64_t> starts = places_of(found).starts;
+    return !starts.empty() &&
+           may_lack_blank(file_, hunk, starts.front(), options_.indentation_is_syntax);
   }
 
   /// The length of a line number with this separator at the beginning of a line; 0 without one. The
@@ -418,8 +432,8 @@ class HunkMender::Work {
     out.old_start = out.new_start = static_cast<uint32_t>(*first + 1);
     int64_t at = *first;
     size_t old = 0;
-    const IndentMap indent = indent_of_partners(hunk, partner);
-    if (is_doubtful_shift(indent, hunk) || !tells_blank_lines(hunk, partner)) return std::nullopt;
+    const auto indent = indent_of_partners(hunk, partner);
+    if (!indent || !tells_blank_lines(file_, hunk, partner)) return std::nullopt;
     const auto own =
         with_own_characters(Lines(partner_lines(file_, hunk, partner)), hunk, 0, kept_);
     if (!own) return std::nullopt;
@@ -431,7 +445,7 @@ class HunkMender::Work {
         const size_t like = static_cast<size_t>(at > *first ? at - 1 : at);
         const std::string_view added = without_terminator(own->lines[i].text);
         std::string text =
-            (indent.is_uniform() ? indent : indent.with_shift_of(added)).carry(added);
+            (indent->is_uniform() ? *indent : indent->with_shift_of(added)).carry(added);
         text += line_end_near(file_.text(), file_.offset(std::min(like, file_.size())));
         out.lines.push_back({LineRole::kAdded, keep(std::move(text))});
         continue;
@@ -451,52 +465,18 @@ class HunkMender::Work {
     return out;
   }
 
-  /// True if it is certain where new lines belong among blank lines. If lines are inserted next to
-  /// blank lines, the hunk must have as many blank lines as the file. It may have more of them if
-  /// the new lines are directly next to a line that is not blank.
-  [[nodiscard]] bool tells_blank_lines(const Hunk& hunk,
-                                       const std::vector<int64_t>& partner) const {
-    int64_t before = -1;  // the file's line for the last old line that is not blank
-    int64_t blanks = 0;   // blank lines of the hunk since then
-    int64_t above = 0;    // those above the added lines
-    bool adds = false;
-    bool removes = false;
-    size_t old = 0;
-    for (const HunkLine& line : hunk.lines) {
-      if (line.role == LineRole::kAdded) {
-        if (!adds) above = blanks;
-        adds = true;
-        continue;
-      }
-      const int64_t to = partner[old++];
-      removes = removes || line.role == LineRole::kRemoved;
-      if (is_blank_text(line.text)) {
-        ++blanks;
-        continue;
-      }
-      const int64_t there = to - before - 1;
-      const bool is_beside_a_line = there < blanks && (above == 0 || above == blanks);
-      if (adds && !removes && before >= 0 && to > before && there != blanks && !is_beside_a_line) {
-        for (auto i = static_cast<size_t>(before + 1); i < static_cast<size_t>(to); ++i) {
-          if (is_blank_text(file_[i])) return false;
-        }
-      }
-      before = to;
-      blanks = 0;
-      adds = false;
-      removes = line.role == LineRole::kRemoved;
-    }
-    return true;
-  }
-
-  /// How the indentation of the lines is shifted.
-  [[nodiscard]] IndentMap indent_of_partners(const Hunk& hunk,
-                                             const std::vector<int64_t>& partner) const {
+  /// How the indentation of the lines is shifted. Returns nothing if that is not certain for all
+  /// new lines.
+  [[nodiscard]] std::optional<IndentMap> indent_of_partners(
+      const Hunk& hunk, const std::vector<int64_t>& partner) const {
     Hunk found;
     std::string lines;
     size_t old = 0;
     for (const HunkLine& line : hunk.lines) {
-      if (line.role == LineRole::kAdded) continue;
+      if (line.role == LineRole::kAdded) {
+        found.lines.push_back(line);
+        continue;
+      }
       const int64_t to = partner[old++];
       std::string one;
       std::string other;
@@ -508,7 +488,17 @@ class HunkMender::Work {
       lines += file_[static_cast<size_t>(to)];
       if (!lines.ends_with('\n')) lines += '\n';
     }
-    return indent_at(Lines(lines), found, 0);
+    const bool is_syntax = options_.indentation_is_syntax && !options_.ignore_white_space;
+    IndentMap indent = indent_at(Lines(lines), found, 0);
+    if (!doubt_of_shift(Lines(lines), found, 0, is_syntax).empty()) return std::nullopt;
+    const auto is_certain = [&](const HunkLine& line) {
+      return line.role != LineRole::kAdded || is_blank_text(line.text) || indent.keeps(line.text);
+    };
+    if (is_syntax && !indent.is_uniform() &&
+        !std::all_of(hunk.lines.begin(), hunk.lines.end(), is_certain)) {
+      return std::nullopt;
+    }
+    return indent;
   }
 
   void put(LineRole role, int64_t line, Hunk& out) const {

@@ -246,6 +246,25 @@ IndentMap IndentMap::with_shift_of(std::string_view line) const {
   return out;
 }
 
+bool IndentMap::keeps(std::string_view line) const {
+  const std::string_view indent = wide_indent_of(line);
+  return std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
+    return pair.pattern == indent && pair.first == pair.second && !pair.is_open;
+  });
+}
+
+bool IndentMap::is_of_the_edit(std::string_view line) const {
+  const std::string_view indent = wide_indent_of(line);
+  return std::any_of(pairs_.begin(), pairs_.end(),
+                     [&](const Pair& pair) { return pair.pattern == indent; });
+}
+
+bool IndentMap::is_of_the_file(std::string_view line) const {
+  const std::string_view indent = wide_indent_of(line);
+  return std::any_of(pairs_.begin(), pairs_.end(),
+                     [&](const Pair& pair) { return pair.second == indent; });
+}
+
 bool IndentMap::is_identity() const {
   return !has_conflict_ && std::all_of(pairs_.begin(), pairs_.end(),
                                        [](const Pair& p) { return p.first == p.second; });

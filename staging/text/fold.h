@@ -62,6 +62,13 @@ class IndentMap {
   [[nodiscard]] IndentMap without_shift() const;
   /// The same with the shift of the old lines that have the indentation of `line`, if it is one.
   [[nodiscard]] IndentMap with_shift_of(std::string_view line) const;
+  /// True if the old lines with the indentation of `line`, of which there must be some, have the
+  /// same indentation in the file.
+  [[nodiscard]] bool keeps(std::string_view line) const;
+  /// True if an old line has the indentation of `line`.
+  [[nodiscard]] bool is_of_the_edit(std::string_view line) const;
+  /// True if the file's line for some old line has the indentation of `line`.
+  [[nodiscard]] bool is_of_the_file(std::string_view line) const;
   /// The shift for reports, such as "+  " or "-\t". Empty if nothing changes or the shift is not
   /// one prefix.
   [[nodiscard]] std::string describe() const;

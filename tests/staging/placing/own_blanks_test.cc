@@ -138,6 +138,53 @@ TEST(OwnBlanks, AnInsertedLineIsShiftedAsTheOldLinesOfItsIndentation) {
       "if (a) {\n\tb();\n  x();\n    c();\n}\n");
 }
 
+/// The result of a hunk in a file whose indentation is syntax.
+std::string patched(const std::string& file, const std::string& hunk, bool is_syntax = true) {
+  return made(file, read_unified("--- a/f\n+++ b/f\n@@ ... @@\n" + hunk, {}), is_syntax);
+}
+
+TEST(OwnBlanks, ALineWithAnotherIndentationDoesNotShiftNewLines) {
+  const std::string file =
+      "class A:\n    def f(self, name):\n        self.first(name)\n        self.second(name)\n"
+      "        self.third(name)\n        return name\n";
+  const std::string made_of_it =
+      "class A:\n    def f(self, name):\n        self.first(name)\n        self.new(name)\n"
+      "        self.third(name)\n        return name\n";
+  EXPECT_EQ(patched(file,
+                    "     def f(self, name):\n       self.first(name)\n-        self.second(name)\n"
+                    "+        self.new(name)\n         self.third(name)\n         return name\n"),
+            made_of_it);
+}
+
+TEST(OwnBlanks, NewLinesWithOneBlankLessAreLikeTheContext) {
+  const std::string file =
+      "class A:\n    def f(self):\n        self.first()\n        return self.name\n";
+  const std::string after =
+      "class A:\n    def f(self):\n        self.new()\n        self.first()\n"
+      "        return self.name\n";
+  EXPECT_EQ(patched(file, "    def f(self):\n+       self.new()\n        self.first()\n"), after);
+  EXPECT_EQ(patched(file, "    def f(self):\n+        self.new()\n        self.first()\n"), after);
+  EXPECT_THAT(patched(file, "    def f(self):\n+      self.new()\n        self.first()\n"),
+              HasSubstr("may lack it, too"));
+}
+
+TEST(OwnBlanks, NewLinesAreNotShiftedToAnIndentationThatTheFileLacks) {
+  const std::string file =
+      "class A:\n    def f(self):\n        self.first()\n        self.second()\n";
+  EXPECT_THAT(patched(file, "          self.first()\n-         self.second()\n+    x = 1\n"),
+              HasSubstr("may have that of the file"));
+}
+
+TEST(OwnBlanks, NewLinesThatHaveTheIndentationOfTheFileAreNotShifted) {
+  const std::string file = "a:\n    first: 1\n    second: 2\nb:\n    first: 3\n";
+  for (const bool is_syntax : {true, false}) {
+    EXPECT_THAT(patched(file, "-second: 2\n+    second: 4\n", is_syntax),
+                HasSubstr("may have that of the file"));
+    EXPECT_EQ(patched(file, "-second: 2\n+second: 4\n+    third: 5\n", is_syntax),
+              "a:\n    first: 1\n    second: 4\n        third: 5\nb:\n    first: 3\n");
+  }
+}
+
 TEST(OwnBlanks, TheNewTextCountsWhereTheEditChangesBlanks) {
   EXPECT_EQ(replaced("\tputs(\"a  b\");\n", "puts(\"a b\");\n", "puts(\"a   b\");\n"),
             "\tputs(\"a   b\");\n");
