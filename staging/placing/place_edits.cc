@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/result.h"
 #include "staging/placing/place.h"
 #include "staging/placing/text_view.h"
 
@@ -75,6 +76,26 @@ PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view conte
   viewed.splices = std::move(*splices);
   viewed.leniencies.push_back(leniency_of(*view, edit));
   return viewed;
+}
+
+std::string_view match_step_name(MatchStep step) {
+  switch (step) {
+    case MatchStep::kExact:
+      return "exact";
+    case MatchStep::kOffset:
+      return "offset";
+    case MatchStep::kLineEnds:
+      return "line_ends";
+    case MatchStep::kFuzz:
+      return "fuzz";
+    case MatchStep::kWhiteSpace:
+      return "white_space";
+    case MatchStep::kUnicode:
+      return "unicode";
+    case MatchStep::kMended:
+      return "mended";
+  }
+  GALLEY_CHECK(false);
 }
 
 bool indentation_is_syntax(std::string_view path) {

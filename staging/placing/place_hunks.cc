@@ -107,10 +107,9 @@ class HunkPlacer {
     return out;
   }
 
-  /// Handles the common case without an index: every hunk fits at its stated place, in order.
+  /// Handles the common case without an index: every hunk fits at its stated place.
   bool place_as_stated() {
     searches_.reserve(edit_.hunks.size());
-    int64_t free_from = 0;
     bool all_fit = options_.base_is_proven.value_or(true);
     for (const Hunk& hunk : edit_.hunks) {
       if (is_over()) return false;
@@ -119,17 +118,38 @@ class HunkPlacer {
       const int64_t start = search.search.stated();
       // If the counts are wrong, the line number may be wrong, too. So it may not choose between
       // equal places.
-      if (!all_fit || !hunk.counts_agree || start < free_from ||
-          !search.search.matches_at_stated_line() ||
+      if (!all_fit || !hunk.counts_agree || start < 0 || !search.search.matches_at_stated_line() ||
           (!options_.base_is_proven && contradicts_section(index_.lines(), hunk, start))) {
         all_fit = false;
         continue;
       }
       search.places.starts = {start};
-      free_from = start + length(searches_.size() - 1);
     }
-    if (!all_fit) return false;
+    if (!all_fit || !are_apart_as_stated()) return false;
     for (Search& search : searches_) settle(search, search.places.starts.front());
+    return true;
+  }
+
+  /// True if no two hunks overlap at their stated places, in the order of the document or in
+  /// another one that is allowed.
+  bool are_apart_as_stated() {
+    int64_t free_from = 0;
+    std::vector<std::pair<int64_t, int64_t>> places;  // starts and ends
+    bool is_in_order = true;
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      const int64_t start = searches_[i].places.starts.front();
+      is_in_order = is_in_order && start >= free_from;
+      free_from = start + length(i);
+      places.emplace_back(start, free_from);
+    }
+    if (is_in_order) return true;
+    if (options_.is_strict("hunk_order")) return false;
+    std::sort(places.begin(), places.end());
+    for (size_t k = 0; k < places.size(); ++k) {
+      const auto [start, end] = places[k];
+      if (start == end || (k > 0 && start < places[k - 1].second)) return false;
+    }
+    is_in_other_order_ = true;
     return true;
   }
 
@@ -268,35 +288,11 @@ class HunkPlacer {
     if (std::any_of(mended->leniencies.begin(), mended->leniencies.end(), is_off)) return;
     HunkPlaces places = HunkSearch(index_, mended->hunk, options_).find();
     if (places.starts.size() != 1 || places.is_doubtful || !places.doubt.empty()) return;
-    if (adds_what_is_near(*mended, places.starts.front())) return;
+    if (adds_what_is_near(index_.lines(), mended->hunk, mended->old_lines, places.starts.front()))
+      return;
     places.step = MatchStep::kMended;
     replace(i, *std::move(mended));
     searches_[i].places = std::move(places);
-  }
-
-  /// True if the file already has a line near `start` that the hunk adds, ignoring blanks. Then a
-  /// part of the change may already have been applied.
-  [[nodiscard]] bool adds_what_is_near(const MendedHunk& mended, int64_t start) const {
-    constexpr int64_t kNear = 4;
-    const std::vector<std::string_view>& pattern = mended.old_lines;
-    const int64_t begin = std::max<int64_t>(start - kNear, 0);
-    const int64_t end =
-        std::min(start + static_cast<int64_t>(pre_image(mended.hunk).size()) + kNear,
-                 static_cast<int64_t>(index_.lines().size()));
-    std::string one;
-    std::string other;
-    for (const HunkLine& line : mended.hunk.lines) {
-      if (line.role != LineRole::kAdded || !is_telling_line(line.text)) continue;
-      const std::string_view added = folded(line.text, LineFolding::kBlanks, one);
-      const auto is_it = [&](std::string_view text) {
-        return folded(text, LineFolding::kBlanks, other) == added;
-      };
-      const bool is_known = std::any_of(pattern.begin(), pattern.end(), is_it);
-      for (int64_t at = begin; !is_known && at < end; ++at) {
-        if (is_it(index_.lines()[static_cast<size_t>(at)])) return true;
-      }
-    }
-    return false;
   }
 
   // --- a document that may have been cut off -----------------------------------------------------
@@ -389,12 +385,16 @@ class HunkPlacer {
       settle_in_order();
       if (!has_room() && !options_.is_strict(kSharedContext)) settle_with_shared_context();
     }
+    const bool ascend = numbers_ascend();
     for (size_t i = 0; i < searches_.size(); ++i) {
       Search& search = searches_[i];
       const bool is_one_of_several = search.is_decided && search.places.starts.size() > 1 &&
                                      search.places.drops.contains(search.start);
       if (is_one_of_several) search.search.weigh_fuzz(search.places, search.start);
       if (is_chosen(i)) search.places.is_doubtful = false;
+      // If the numbers contradict the order of the hunks, the order does not choose a place.
+      if (!ascend && search.places.starts.size() > 1 && search.start != search.search.stated())
+        search.places.is_doubtful = !is_chosen(i);
       doubt_unexplained(i);
       doubt_rival_of_stated(i);
       doubt_near_duplicate(i);
@@ -542,6 +542,18 @@ class HunkPlacer {
       changed = true;
     }
     return changed;
+  }
+
+  /// True if no hunk has a lower number than a hunk before it.
+  [[nodiscard]] bool numbers_ascend() const {
+    int64_t before = 0;
+    for (const Search& search : searches_) {
+      const int64_t stated = search.search.stated();
+      if (stated < 0) continue;
+      if (stated < before) return false;
+      before = stated;
+    }
+    return true;
   }
 
   /// Missing context without an explanation is accepted only if the line number confirms the place.
@@ -849,26 +861,6 @@ class HunkPlacer {
 };
 
 }  // namespace
-
-std::string_view match_step_name(MatchStep step) {
-  switch (step) {
-    case MatchStep::kExact:
-      return "exact";
-    case MatchStep::kOffset:
-      return "offset";
-    case MatchStep::kLineEnds:
-      return "line_ends";
-    case MatchStep::kFuzz:
-      return "fuzz";
-    case MatchStep::kWhiteSpace:
-      return "white_space";
-    case MatchStep::kUnicode:
-      return "unicode";
-    case MatchStep::kMended:
-      return "mended";
-  }
-  GALLEY_CHECK(false);
-}
 
 PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit, const MatchOptions& options) {
   return HunkPlacer(index, edit, options, {}).run();

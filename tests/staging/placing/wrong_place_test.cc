@@ -290,6 +290,40 @@ TEST(WrongPlace, NoRepairedPatchIsPlacedWrongly) {
   }
 }
 
+/// The file after the hunks, or the reason of the first refusal.
+std::string after_hunks(const std::string& content, const std::string& hunks,
+                        const MatchOptions& options = {}) {
+  const auto set = read_unified("--- a/f.c\n+++ b/f.c\n" + hunks, {});
+  EXPECT_TRUE(set.has_value());
+  const PlacedEdits placed = place_edits(content, set->files.front(), options);
+  return placed.failures.empty() ? placed.splices.apply(content) : placed.failures.front().reason;
+}
+
+TEST(WrongPlace, HunksInAnotherOrderStayAtTheirNumbers) {
+  const std::string file = "a {\n  x\n}\n\nb {\n  y\n}\n\nc {\n  z\n}\n";
+  const std::string later = "@@ -10,2 +10,2 @@\n-  z\n+  w\n }\n";
+  const std::string twin = "@@ -3,2 +3,2 @@\n-}\n+} // a\n \n";  // also in line 7
+  const std::string made = "a {\n  x\n} // a\n\nb {\n  y\n}\n\nc {\n  w\n}\n";
+  EXPECT_EQ(after_hunks(file, later + twin), made);
+  EXPECT_EQ(after_hunks(file, twin + later), made);
+  MatchOptions strict;
+  strict.strict = {"hunk_order"};
+  EXPECT_EQ(after_hunks(file, later + twin, strict), "patch.out_of_order");
+  // Both fit at their numbers, which overlap.
+  EXPECT_EQ(after_hunks(file, "@@ -7,2 +7,2 @@\n-}\n+} // b\n \n@@ -6,2 +6,2 @@\n-  y\n+  v\n }\n"),
+            "patch.doubtful_place");
+}
+
+TEST(WrongPlace, TheOrderOfHunksDoesNotMoveThemFromTheirNumbers) {
+  // The place of the first hunk in this order leaves only the second `}` for the next one.
+  const std::string file = "a {\n  x\n}\n\nb {\n  y\n}\n\nc {\n  z\n}\n\n";
+  for (const std::string counts : {"2 +3,2", "5 +3,2"}) {
+    EXPECT_EQ(after_hunks("// new\n" + file, "@@ -5,2 +5,2 @@\n b {\n-  y\n+  w\n@@ -4," + counts +
+                                                 " @@\n-}\n+} // a\n \n"),
+              "patch.doubtful_place");
+  }
+}
+
 // --- two similar functions, one of which has changed since ------------------------------------
 
 /// The file after the edit or after its correction, which an agent sends back as it is. Empty if
