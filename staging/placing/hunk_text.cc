@@ -82,7 +82,9 @@ class HunkSplicer {
     for (size_t i = 0; i < removed.size(); ++i) {
       if (removed.size() != added.size() || i == k) own.add(removed[i], file_[first + i]);
     }
-    return own;
+    // The replaced line has lost its indentation, and the new line has it.
+    const bool has_kept = indent.keeps(added[k]) && !own.is_of_the_edit(added[k]);
+    return has_kept ? indent.without_shift() : own;
   }
 
   std::string new_line(std::string_view text, size_t at, const IndentMap& indent, bool is_very_last,
@@ -193,7 +195,7 @@ std::string range_of(size_t begin, size_t count) {
 //
 // If units repeat, there are several such diffs. So it is computed forwards and backwards, and both
 // must result in the same lines. Blanks repeat most: outside quotes, one stays only next to a unit
-// that stays. An end of a line that could be that of several new lines is written as in the edit.
+// that stays. The end of a line stays if a single new line keeps words of the line.
 
 using Texts = std::vector<std::string_view>;
 
@@ -345,6 +347,46 @@ std::optional<std::string_view> spelled_end(const Respelling& run, const Unit& e
   return own ? own : end.text;
 }
 
+/// The line of each unit, 0-based.
+std::vector<size_t> lines_of(const Units& units) {
+  std::vector<size_t> out;
+  size_t line = 0;
+  for (const Unit& unit : units) {
+    out.push_back(line);
+    line += unit.is_end ? 1 : 0;
+  }
+  return out;
+}
+
+/// For the end of each added line, the end of the removed line of which it keeps words; npos if
+/// there are several, or if another added line keeps words of the same line.
+std::vector<size_t> kept_ends(const Respelling& run, const std::vector<size_t>& forwards,
+                              const std::vector<size_t>& backwards) {
+  const std::vector<size_t> old_lines = lines_of(run.removed);
+  std::vector<size_t> ends;  // of the removed lines
+  for (size_t i = 0; i < run.removed.size(); ++i) {
+    if (run.removed[i].is_end) ends.push_back(i);
+  }
+  std::vector<std::set<size_t>> kept(1);       // removed lines, by added line
+  std::map<size_t, std::set<size_t>> keepers;  // added lines, by removed line
+  for (size_t k = 0; k < run.added.size(); ++k) {
+    const bool is_kept = forwards[k] != std::string::npos && forwards[k] == backwards[k] &&
+                         is_telling_line(run.added[k].text);
+    if (is_kept) {
+      kept.back().insert(old_lines[forwards[k]]);
+      keepers[old_lines[forwards[k]]].insert(kept.size());
+    }
+    if (run.added[k].is_end) kept.emplace_back();
+  }
+  std::vector<size_t> out(run.added.size(), std::string::npos);
+  for (size_t k = 0, line = 0; k < run.added.size(); ++k) {
+    if (!run.added[k].is_end) continue;
+    const std::set<size_t>& from = kept[line++];
+    if (from.size() == 1 && keepers[*from.begin()].size() == 1) out[k] = ends[*from.begin()];
+  }
+  return out;
+}
+
 /// The added units in the file's spelling; nullopt if it is uncertain.
 std::optional<Texts> rewritten(const Respelling& run) {
   if (run.removed.size() != run.own.size()) return std::nullopt;
@@ -352,12 +394,13 @@ std::optional<Texts> rewritten(const Respelling& run) {
   const std::vector<size_t> backwards = shared_units(run.removed, run.added, true);
   if (moves_unit(run, forwards) || moves_unit(run, backwards)) return std::nullopt;
   Texts out;
+  const std::vector<size_t> ends = kept_ends(run, forwards, backwards);
   for (size_t k = 0; k < run.added.size(); ++k) {
     const Unit& unit = run.added[k];
-    const bool is_new = forwards[k] == std::string::npos && backwards[k] == std::string::npos;
     std::optional<std::string_view> text = spelled(run, forwards, k);
-    if (unit.is_end && (is_new || *text != spelled(run, backwards, k))) {
-      text = spelled_end(run, unit);
+    if (unit.is_end) {
+      const bool is_kept = ends[k] != std::string::npos && run.removed[ends[k]] == unit;
+      text = is_kept ? run.own[ends[k]].text : spelled_end(run, unit);
     } else if (*text != spelled(run, backwards, k)) {
       return std::nullopt;
     }
@@ -620,6 +663,14 @@ bool has_quote_marks(std::string_view line) {
                      [&](std::string_view mark) { return line.find(mark) != line.npos; });
 }
 
+/// Whether a new text has quotation marks as the edit has them.
+bool keeps_typed_quotes(const Respelling& run, const Texts& texts) {
+  for (size_t k = 0; k < texts.size(); ++k) {
+    if (texts[k].data() == run.added[k].text.data() && has_quote_marks(texts[k])) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk, size_t start,
@@ -656,7 +707,7 @@ std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk, siz
     if (has_typed_quotes && adds_quotes) return std::nullopt;
     if (keeps_added) continue;
     const auto texts = rewritten(run);
-    if (!texts) return std::nullopt;
+    if (!texts || (has_typed_quotes && keeps_typed_quotes(run, *texts))) return std::nullopt;
     for (size_t k = begin, unit = 0; k < i; ++k) {
       if (out.lines[k].role != LineRole::kAdded) continue;
       out.lines[k].text = kept.emplace_back(with_units(out.lines[k].text, run.added, *texts, unit));

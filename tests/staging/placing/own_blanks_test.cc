@@ -105,6 +105,10 @@ TEST(OwnBlanks, BlanksAtTheEndOfALineStay) {
             "a line  \nnext\n");
   EXPECT_EQ(replaced("one line  \nnext\n", "one line \nnext\n", "one line\nnext\n"),
             "one line\nnext\n");
+  EXPECT_EQ(replaced("name: one  \nnext\n", "name: one\nnext\n", "name: two\nnew\nnext\n"),
+            "name: two  \nnew\nnext\n");
+  EXPECT_EQ(replaced("one line  \nnext\n", "one line\nnext\n", "other(43)\nnext\n"),
+            "other(43)\nnext\n");
 }
 
 TEST(OwnBlanks, BlanksInsideALineStay) {
@@ -166,6 +170,25 @@ TEST(OwnBlanks, NewLinesWithOneBlankLessAreLikeTheContext) {
   EXPECT_EQ(patched(file, "    def f(self):\n+        self.new()\n        self.first()\n"), after);
   EXPECT_THAT(patched(file, "    def f(self):\n+      self.new()\n        self.first()\n"),
               HasSubstr("may lack it, too"));
+}
+
+TEST(OwnBlanks, NewLinesKeepTheIndentationThatOnlyTheReplacedLineLost) {
+  const std::string file = "f() {\n    first();\n    second();\n    if (x) {\n        y();\n";
+  EXPECT_EQ(
+      patched(file, "-second();\n+    second(2);\n+    new();\n     if (x) {\n         y();\n",
+              false),
+      "f() {\n    first();\n    second(2);\n    new();\n    if (x) {\n        y();\n");
+}
+
+TEST(OwnBlanks, NewQuotesAreRefusedIfTheEditTypedThoseOfTheFile) {
+  const std::string edit =
+      "say(\xE2\x80\x9C"
+      "a\xE2\x80\x9D)";
+  EXPECT_EQ(replaced("say(\"a\")\n", edit + "\n", edit + "\nnew()\n"), "say(\"a\")\nnew()\n");
+  EXPECT_THAT(replaced("say(\"a\")\n", edit + "\n",
+                       edit + "\nnew(\xE2\x80\x9C"
+                              "b\xE2\x80\x9D)\n"),
+              HasSubstr("patch.typography"));
 }
 
 TEST(OwnBlanks, NewLinesAreNotShiftedToAnIndentationThatTheFileLacks) {
