@@ -9,7 +9,6 @@
 #include "engine/calls/guarded_runner.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/git/git_branch.h"
 #include "staging/git/git_tree.h"
 #include "staging/sandbox/layer_homes.h"
 
@@ -59,9 +58,9 @@ Result<std::unique_ptr<Workspace>> open_tree_workspace(const std::string& direct
                     std::move(options));
 }
 
-Result<std::unique_ptr<Workspace>> Workspace::open_git(const std::string& repository,
-                                                       const std::string& ref,
-                                                       WorkspaceOptions options) {
+Result<std::unique_ptr<Workspace>> open_branch_workspace(const GitAccess& repository,
+                                                         const std::string& ref,
+                                                         WorkspaceOptions options) {
   GALLEY_ASSIGN(auto opened, GitBranch::open(repository, ref));
   const std::shared_ptr<const GitBranch> branch = std::move(opened);
   auto shown = std::make_shared<WorkspaceTree>();
@@ -73,6 +72,13 @@ Result<std::unique_ptr<Workspace>> Workspace::open_git(const std::string& reposi
       branch->layout(),
       {branch->git(), branch->trees(), [branch] { return branch->shown().tree; }, {}, {}},
       std::move(shown), std::move(options));
+}
+
+Result<std::unique_ptr<Workspace>> Workspace::open_git(const std::string& repository,
+                                                       const std::string& ref,
+                                                       WorkspaceOptions options) {
+  GALLEY_ASSIGN(const GitAccess access, GitAccess::open(repository));
+  return open_branch_workspace(access, ref, std::move(options));
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "engine/pipeline/tree_cache.h"
 #include "engine/policy/config.h"
 #include "engine/policy/principals.h"
+#include "staging/git/git_branch.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {
@@ -26,6 +27,10 @@ namespace galley {
 [[nodiscard]] Result<std::unique_ptr<Workspace>> open_tree_workspace(const std::string& directory,
                                                                      const std::string& revision,
                                                                      WorkspaceOptions options = {});
+
+/// As Workspace::open_git(), for a repository that is open.
+[[nodiscard]] Result<std::unique_ptr<Workspace>> open_branch_workspace(
+    const GitAccess& repository, const std::string& ref, WorkspaceOptions options = {});
 
 /// The resources for the commands of one judgement.
 struct TreeRunnerOptions {

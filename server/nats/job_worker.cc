@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "engine/audit/audit_chain.h"
 #include "engine/pipeline/rules.h"
+#include "engine/pipeline/tree_workspace.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/fs/replace_file.h"
@@ -34,6 +35,9 @@ constexpr std::chrono::seconds kSearched = JobReceipt::kKept + std::chrono::days
 constexpr uint32_t kMostOldInARow = 100;     ///< then a search follows this line no further
 constexpr uint32_t kMostSearched = 500'000;  ///< commits of one search
 constexpr uint64_t kMostCommitBytes = uint64_t{16} << 20U;
+constexpr size_t kMostOpen = 8;  ///< clones whose git processes wait for the next job
+/// Then a clone is opened again, so that a changed configuration of git is seen.
+constexpr std::chrono::minutes kMostOpenTime{1};
 constexpr const char* kMark = ".published";  ///< no branch has such a name
 constexpr size_t kMostMarkBytes = 100;
 constexpr const char* kLastJob = "last-job";       ///< id, branch and repository, each on a line
@@ -210,10 +214,15 @@ Result<void> make_room(const GitProgram& git, const std::string& branch) {
 
 /// A fetched branch.
 struct JobWorker::Place {
+  GitAccess repository;  ///< in the cache
+  std::string branch;    ///< `refs/heads/…`
+};
+
+/// A repository of the cache that is open.
+struct JobWorker::Clone {
   std::string directory;
-  std::string branch;  ///< `refs/heads/…`
-  GitProgram git;
-  std::shared_ptr<const GitObjects> objects;  ///< one process of git reads all commits of a job
+  std::chrono::steady_clock::time_point since;
+  GitAccess access;
 };
 
 JobWorker::JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock)
@@ -269,10 +278,11 @@ std::string JobWorker::directory_of(const Job& job) const {
 
 /// Notes that a repository of the cache is used now. Before a new one, it removes those that were
 /// not used for the longest time; publish_records() has published their records.
-Result<void> JobWorker::note_use(const std::string& repository) const {
+Result<void> JobWorker::note_use(const std::string& repository) {
   GALLEY_ASSIGN(const auto cache, open_writable_disk_directory(config_.cache));
   GALLEY_ASSIGN(const FileStat there, cache->stat(chosen_path(repository)));
   if (there.kind == FileKind::kAbsent) {
+    clones_.clear();
     std::vector<std::pair<int64_t, std::string>> others;  // by the time of their use
     GALLEY_ASSIGN(const auto entries, cache->list());
     for (const auto& [name, kind] : entries) {
@@ -298,12 +308,27 @@ Result<void> JobWorker::note_use(const std::string& repository) const {
   return used->set_modified(SystemClock().wall_ns());
 }
 
+/// A repository of the cache. The processes of git that read it are those of the last job there.
+Result<GitAccess> JobWorker::opened(const std::string& directory) {
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(clones_, [&](const Clone& one) { return now - one.since >= kMostOpenTime; });
+  const auto known = std::ranges::find(clones_, directory, &Clone::directory);
+  if (known != clones_.end()) {
+    std::rotate(clones_.begin(), known, known + 1);
+  } else {
+    GALLEY_ASSIGN(GitAccess access, GitAccess::open(directory));
+    if (clones_.size() == kMostOpen) clones_.pop_back();
+    clones_.insert(clones_.begin(), {directory, now, std::move(access)});
+  }
+  return clones_.front().access;
+}
+
 /// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
-Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
-  const std::string directory = directory_of(job);
+Result<JobWorker::Place> JobWorker::fetched(const Job& job) {
   GALLEY_TRY(note_use(repository_name(job)));
-  GitProgram git = GitProgram::in_other_repository(directory).with_protocols(kProtocols);
-  Place place{directory, branch_of(job), git, std::make_shared<const GitObjects>(git)};
+  GALLEY_ASSIGN(GitAccess repository, opened(directory_of(job)));
+  Place place{std::move(repository), branch_of(job)};
+  const GitProgram git = place.repository.git.with_protocols(kProtocols);
   if (!is_ref_name(place.branch) || !place.branch.starts_with("refs/heads/")) {
     return fail(ErrorKind::kUsage, "git.not_a_branch",
                 "'" + printable_line(job.ref) + "' cannot be the name of a branch");
@@ -357,7 +382,7 @@ Result<std::string> JobWorker::earlier_commit(const Place& place, const Job& job
     waiting.pop();
     std::string text;
     GALLEY_ASSIGN(const GitObjectHead head,
-                  place.objects->read(
+                  place.repository.objects->read(
                       name, [&](std::string_view some) { text += some; }, kMostCommitBytes));
     if (head.id == job.base) continue;
     const CommitFacts facts = facts_of(text, line);
@@ -375,13 +400,14 @@ Result<std::string> JobWorker::earlier_commit(const Place& place, const Job& job
 /// Returns no receipt if the branch moved meanwhile.
 Result<std::optional<JobReceipt>> JobWorker::try_once(
     const Job& job, const std::stop_token& stop,
-    const std::function<void(const std::string&)>& on_progress) const {
+    const std::function<void(const std::string&)>& on_progress) {
   auto place = fetched(job);
   if (!place && is_transient(place.error())) return fail(place.error());
   if (!place) return refused(job, place.error());
   if (!job.base.empty()) {
-    GALLEY_ASSIGN(const PipedOutput said,
-                  place->git.try_run({"merge-base", "--is-ancestor", job.base, place->branch}));
+    GALLEY_ASSIGN(
+        const PipedOutput said,
+        place->repository.git.try_run({"merge-base", "--is-ancestor", job.base, place->branch}));
     if (said.status != 0) {
       return receipt(job, JobReceipt::Outcome::kConflict, "job.base_is_missing",
                      "the branch does not contain the commit " + job.base);
@@ -390,7 +416,7 @@ Result<std::optional<JobReceipt>> JobWorker::try_once(
   auto earlier = earlier_commit(*place, job, stop);
   if (!earlier && is_transient(earlier.error())) return fail(earlier.error());
   if (!earlier) return refused(job, earlier.error());
-  if (!earlier->empty()) return committed(job, *place->objects, *earlier);
+  if (!earlier->empty()) return committed(job, *place->repository.objects, *earlier);
   return stage_and_push(*place, job, stop, on_progress);
 }
 
@@ -417,14 +443,14 @@ Result<WorkspaceOptions> JobWorker::options_of(const Job& job) const {
 Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
     const Place& place, const Job& job, const std::stop_token& stop,
     const std::function<void(const std::string&)>& on_progress) const {
-  GALLEY_ASSIGN(const std::string fetched_tip, tip_of(*place.objects, place.branch));
+  GALLEY_ASSIGN(const std::string fetched_tip, tip_of(*place.repository.objects, place.branch));
   auto options = options_of(job);
   if (!options) return refused(job, options.error());
-  const auto workspace = Workspace::open_git(place.directory, place.branch, *std::move(options));
+  const auto workspace = open_branch_workspace(place.repository, place.branch, *std::move(options));
   if (!workspace && is_transient(workspace.error())) return fail(workspace.error());
   if (!workspace) return refused(job, workspace.error());
   // Opening completed the commit of a worker that was killed. The repository does not have it.
-  GALLEY_ASSIGN(const std::string opened_tip, tip_of(*place.objects, place.branch));
+  GALLEY_ASSIGN(const std::string opened_tip, tip_of(*place.repository.objects, place.branch));
   if (opened_tip != fetched_tip) return std::optional<JobReceipt>();
   TransactionOptions who;
   who.agent = job.agent.empty() ? config_.agent : job.agent;
@@ -463,7 +489,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   on_progress("pushing");
   const auto pushed = (*workspace)->push(job.repository);
   const std::string& commit = std::get<Receipt>(*outcome).git_commit;
-  if (pushed && pushed->to == commit) return committed(job, *place.objects, commit);
+  if (pushed && pushed->to == commit) return committed(job, *place.repository.objects, commit);
   if (!pushed && pushed.error().kind == ErrorKind::kRefused) return refused(job, pushed.error());
   // Whether it moved the branch there, the next look at the branch tells.
   if (pushed || pushed.error().kind == ErrorKind::kConflict ||
@@ -473,13 +499,12 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   return fail(pushed.error());
 }
 
-Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job,
-                                                    const std::stop_token& stop) const {
+Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job, const std::stop_token& stop) {
   if (!may_use(job.repository)) return std::optional<JobReceipt>();
   GALLEY_ASSIGN(const Place place, fetched(job));
   GALLEY_ASSIGN(const std::string commit, earlier_commit(place, job, stop));
   if (commit.empty()) return std::optional<JobReceipt>();
-  return committed(job, *place.objects, commit);
+  return committed(job, *place.repository.objects, commit);
 }
 
 Result<void> JobWorker::publish_new(const Job& last, const PublishRecord& publish) const {
@@ -535,8 +560,10 @@ Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& sto
   }
   for (uint32_t attempt = 1; attempt <= kMostAttempts; ++attempt) {
     if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
-    GALLEY_ASSIGN(std::optional<JobReceipt> done, try_once(job, stop, on_progress));
-    if (done) return *std::move(done);
+    auto done = try_once(job, stop, on_progress);
+    if (!done) clones_.clear();  // a process of git there may be the cause
+    if (!done) return fail(done.error());
+    if (*done) return **std::move(done);
     on_progress("the branch moved");
   }
   // The last push may have reached the branch without an answer.

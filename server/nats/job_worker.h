@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <galley/workspace.h>
 #include "base/result.h"
@@ -13,6 +14,7 @@
 #include "server/nats/job.h"
 #include "server/nats/nats_config.h"
 #include "staging/fs/directory.h"
+#include "staging/git/git_branch.h"
 
 namespace galley {
 
@@ -48,7 +50,7 @@ class JobWorker {
   /// The receipt of a job whose commit is on the branch; nullopt: it is not there.
   /// Errors: those of git.
   [[nodiscard]] Result<std::optional<JobReceipt>> landed(const Job& job,
-                                                         const std::stop_token& stop) const;
+                                                         const std::stop_token& stop);
 
   using PublishRecord =
       std::function<Result<void>(std::string_view record, const std::string& job_id)>;
@@ -60,17 +62,19 @@ class JobWorker {
 
  private:
   struct Place;
+  struct Clone;
   JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock);
   [[nodiscard]] bool may_use(const std::string& repository) const;
   [[nodiscard]] std::string directory_of(const Job& job) const;
   [[nodiscard]] Result<void> publish_new(const Job& last, const PublishRecord& publish) const;
-  [[nodiscard]] Result<void> note_use(const std::string& repository) const;
-  [[nodiscard]] Result<Place> fetched(const Job& job) const;
+  [[nodiscard]] Result<void> note_use(const std::string& repository);
+  [[nodiscard]] Result<GitAccess> opened(const std::string& directory);
+  [[nodiscard]] Result<Place> fetched(const Job& job);
   [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,
                                                    const std::stop_token& stop) const;
   [[nodiscard]] Result<std::optional<JobReceipt>> try_once(
       const Job& job, const std::stop_token& stop,
-      const std::function<void(const std::string&)>& on_progress) const;
+      const std::function<void(const std::string&)>& on_progress);
   [[nodiscard]] Result<std::optional<JobReceipt>> stage_and_push(
       const Place& place, const Job& job, const std::stop_token& stop,
       const std::function<void(const std::string&)>& on_progress) const;
@@ -80,6 +84,7 @@ class JobWorker {
   NatsConfig config_;
   Config own_;  ///< with the validators that jobs may name
   std::unique_ptr<WritableFile> lock_;
+  std::vector<Clone> clones_;  ///< those of the last jobs, the newest first
 };
 
 }  // namespace galley

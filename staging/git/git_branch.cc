@@ -152,28 +152,30 @@ class GitBranch::Files final : public Directory {
   const GitBranch* branch_;
 };
 
-GitBranch::GitBranch(GitProgram git, GitLayout layout, std::string name)
-    : git_(std::move(git)),
-      layout_(std::move(layout)),
+Result<GitAccess> GitAccess::open(const std::string& directory) {
+  GitProgram git = GitProgram::in_other_repository(directory);
+  GALLEY_ASSIGN(GitLayout layout, git.layout());
+  auto objects = std::make_shared<const GitObjects>(git);
+  auto trees = std::make_shared<const GitTrees>(objects);
+  return GitAccess{std::move(git), std::move(layout), std::move(objects), std::move(trees)};
+}
+
+GitBranch::GitBranch(GitAccess repository, std::string name)
+    : repository_(std::move(repository)),
       name_(std::move(name)),
-      objects_(std::make_shared<const GitObjects>(git_)),
-      trees_(std::make_shared<const GitTrees>(objects_)),
       files_(std::make_unique<const Files>(*this)) {}
 
 GitBranch::~GitBranch() = default;
 
-Result<std::unique_ptr<GitBranch>> GitBranch::open(const std::string& directory,
-                                                   const std::string& name) {
-  const GitProgram git = GitProgram::in_other_repository(directory);
-  GALLEY_ASSIGN(GitLayout layout, git.layout());
+Result<std::unique_ptr<GitBranch>> GitBranch::open(GitAccess repository, const std::string& name) {
   std::string full = name;
   if (name == "HEAD" || name == "@") {
-    GALLEY_ASSIGN(full, branch_of_head(git));
+    GALLEY_ASSIGN(full, branch_of_head(repository.git));
   } else if (!name.starts_with("refs/")) {
     full = std::string(kBranchPrefix) + name;
   }
-  GALLEY_ASSIGN(full, checked_name(git, layout, std::move(full)));
-  std::unique_ptr<GitBranch> branch(new GitBranch(git, std::move(layout), std::move(full)));
+  GALLEY_ASSIGN(full, checked_name(repository.git, repository.layout, std::move(full)));
+  std::unique_ptr<GitBranch> branch(new GitBranch(std::move(repository), std::move(full)));
   GALLEY_TRY(branch->follow());
   return branch;
 }
@@ -199,7 +201,7 @@ Result<GitTip> GitBranch::follow() const {
   GALLEY_ASSIGN(GitTip now, tip());
   const std::lock_guard lock(mutex_);
   if (shown_ != now) {
-    tree_ = std::make_shared<const GitTree>(trees_, now.tree);
+    tree_ = std::make_shared<const GitTree>(repository_.trees, now.tree);
     shown_ = now;
   }
   return now;
@@ -207,27 +209,27 @@ Result<GitTip> GitBranch::follow() const {
 
 Result<GitTip> GitBranch::tip() const {
   GitTip tip;
-  const auto head = objects_->look(name_ + "^{commit}");
+  const auto head = repository_.objects->look(name_ + "^{commit}");
   if (!head && head.error().reason == "git.no_such_object") {
     return fail(ErrorKind::kNotFound, "git.no_such_branch",
-                "the repository '" + layout_.common_directory + "' has no branch '" +
+                "the repository '" + repository_.layout.common_directory + "' has no branch '" +
                     printable_line(name_) + "' with a commit; make it first: git branch NAME");
   }
   if (!head) return fail(head.error());
   tip.commit = head->id;
-  GALLEY_ASSIGN(const GitObjectHead tree, objects_->look(tip.commit + "^{tree}"));
+  GALLEY_ASSIGN(const GitObjectHead tree, repository_.objects->look(tip.commit + "^{tree}"));
   tip.tree = tree.id;
   return tip;
 }
 
 Result<GitWorkPlace> GitBranch::work_tree_with_it() const {
   GitWorkPlace place;
-  if (layout_.is_bare) {
-    GALLEY_ASSIGN(const auto common, open_disk_directory(layout_.common_directory));
+  if (repository_.layout.is_bare) {
+    GALLEY_ASSIGN(const auto common, open_disk_directory(repository_.layout.common_directory));
     GALLEY_ASSIGN(const FileStat linked, common->stat(chosen_path("worktrees")));
     if (linked.kind == FileKind::kAbsent) return place;
   }
-  GALLEY_ASSIGN(const std::string listed, git_.run({"worktree", "list", "--porcelain"}));
+  GALLEY_ASSIGN(const std::string listed, repository_.git.run({"worktree", "list", "--porcelain"}));
   bool has_branch = false;
   std::string_view rest = listed;
   while (!rest.empty()) {
@@ -247,7 +249,7 @@ Result<GitWorkPlace> GitBranch::work_tree_with_it() const {
 
 /// Git also refuses to move a branch that a rebase or a bisection will come back to.
 Result<std::string> GitBranch::unfinished_work() const {
-  GALLEY_ASSIGN(const auto common, open_disk_directory(layout_.common_directory));
+  GALLEY_ASSIGN(const auto common, open_disk_directory(repository_.layout.common_directory));
   std::vector<std::string> places = {""};
   const auto linked = common->open_directory(chosen_path("worktrees"));
   if (linked) {
@@ -265,7 +267,7 @@ Result<std::string> GitBranch::unfinished_work() const {
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         if (line != name_ && std::string(kBranchPrefix).append(line) != name_) continue;
-        return layout_.common_directory + "/" + place + file;
+        return repository_.layout.common_directory + "/" + place + file;
       }
     }
   }
@@ -273,14 +275,14 @@ Result<std::string> GitBranch::unfinished_work() const {
 }
 
 Result<bool> GitBranch::contains(const std::string& commit) const {
-  const auto there = objects_->look(commit);
+  const auto there = repository_.objects->look(commit);
   if (!there && there.error().reason == "git.no_such_object") return false;
   if (!there) return fail(there.error());
   const auto now = tip();
   if (!now && now.error().reason == "git.no_such_branch") return false;
   if (!now) return fail(now.error());
   GALLEY_ASSIGN(const PipedOutput said,
-                git_.try_run({"merge-base", "--is-ancestor", commit, now->commit}));
+                repository_.git.try_run({"merge-base", "--is-ancestor", commit, now->commit}));
   if (said.status > 1) return fail(GitProgram::error(said.complaint));
   return said.status == 0 || had(commit);
 }
@@ -300,7 +302,8 @@ Result<GitRemote> GitBranch::remote(const std::string& name) const {
     address.is_folder = true;
     GALLEY_ASSIGN(address.text, absolute_path(name));  // git would begin at its own folder
   } else if (mark == name.npos && !name.starts_with('-')) {
-    GALLEY_ASSIGN(const PipedOutput said, git_.try_run({"remote", "get-url", "--push", name}));
+    GALLEY_ASSIGN(const PipedOutput said,
+                  repository_.git.try_run({"remote", "get-url", "--push", name}));
     address.text = said.status == 0 ? std::string(trim(said.output)) : std::string();
   }
   const bool is_one = address.text.find('\n') == address.text.npos;
@@ -313,14 +316,15 @@ Result<GitRemote> GitBranch::remote(const std::string& name) const {
 }
 
 Result<GitPush> GitBranch::push(const GitRemote& remote) const {
-  GALLEY_ASSIGN(const std::string key, git_.key_that_redirects());
+  GALLEY_ASSIGN(const std::string key, repository_.git.key_that_redirects());
   if (!key.empty()) {
     return fail(push_error(ErrorKind::kRefused, "push.odd_config",
                            "the repository itself sets '" + printable_line(key) +
                                "', which decides where a push goes: if you want it, set it in your "
                                "own configuration (git config --global) and not there"));
   }
-  const GitProgram git = git_.with_protocols(remote.is_folder ? "file" : "git:http:https:ssh");
+  const GitProgram git =
+      repository_.git.with_protocols(remote.is_folder ? "file" : "git:http:https:ssh");
   GALLEY_ASSIGN(const GitTip now, tip());
   GitPush push{remote.shown(), {}, now.commit};
   // Without `+`, git sends the branch's old commit with the new one, and only if it is older: a
@@ -348,11 +352,12 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
                                printable_line(push.address)));
   }
   if (has_moved(said->complaint, told.why)) {
-    return fail(push_error(ErrorKind::kConflict, "push.remote_moved",
-                           "the branch " + name_ +
-                               " there has commits that this one lacks: fetch and merge them, then "
-                               "push again" +
-                               (layout_.is_shallow ? ", in a clone that is not shallow" : "")));
+    return fail(
+        push_error(ErrorKind::kConflict, "push.remote_moved",
+                   "the branch " + name_ +
+                       " there has commits that this one lacks: fetch and merge them, then "
+                       "push again" +
+                       (repository_.layout.is_shallow ? ", in a clone that is not shallow" : "")));
   }
   if (told.summary.starts_with("[remote rejected]")) {
     return fail(push_error(
@@ -365,7 +370,8 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
 /// Whether the branch had the commit, and another program moved it back since.
 bool GitBranch::had(const std::string& commit) const {
   constexpr const char* kMost = "--max-count=1000";
-  const auto log = git_.try_run({"log", "--walk-reflogs", "--format=%H", kMost, name_, "--"});
+  const auto log =
+      repository_.git.try_run({"log", "--walk-reflogs", "--format=%H", kMost, name_, "--"});
   return log && log->status == 0 &&
          ("\n" + log->output).find("\n" + commit + "\n") != log->output.npos;
 }
@@ -373,8 +379,8 @@ bool GitBranch::had(const std::string& commit) const {
 Result<bool> GitBranch::move(const std::string& from, const std::string& to,
                              const std::string& reason) const {
   const auto said =
-      git_.try_run({"-c", "core.fsync=reference", "update-ref", "--no-deref", "--create-reflog",
-                    "-m", printable_line(reason), name_, to, from});
+      repository_.git.try_run({"-c", "core.fsync=reference", "update-ref", "--no-deref",
+                               "--create-reflog", "-m", printable_line(reason), name_, to, from});
   if (said && said->status == 0) return true;
   Error error = said ? GitProgram::error(said->complaint) : said.error();
   const auto now = tip();

@@ -12,6 +12,21 @@
 
 namespace galley {
 
+/// A repository whose layout and configuration were read, and readers of its objects. Who works on
+/// many branches of it, or for a long time, opens it once: each opening starts processes of git.
+///
+/// Ownership: a value; copies share the readers. Threads: safe to share.
+struct GitAccess {
+  GitProgram git;
+  GitLayout layout;
+  std::shared_ptr<const GitObjects> objects;
+  std::shared_ptr<const GitTrees> trees;
+
+  /// GIT_DIR and similar variables are ignored, because the caller names the repository.
+  /// Errors: those of GitProgram.
+  static Result<GitAccess> open(const std::string& directory);
+};
+
 /// The newest commit of a branch, and the tree of that commit. Both are ids in hexadecimal.
 struct GitTip {
   std::string commit;
@@ -48,8 +63,6 @@ struct GitPush {
 /// The view shows the tree of one commit. Only follow() moves it to another one. Nothing is checked
 /// out, and only trees and blobs that a caller names are read.
 ///
-/// GIT_DIR and similar variables are ignored, because the caller named the repository.
-///
 /// Ownership: owns the view. Threads: safe to share.
 /// Errors:    those of GitProgram and GitObjects; kUsage `git.not_a_branch`; kNotFound
 ///            `git.no_such_branch`.
@@ -57,14 +70,13 @@ class GitBranch {
  public:
   /// Opens a branch. `name` is a branch, a whole name below `refs/`, or `HEAD` for the branch that
   /// HEAD names. Tags and remote-tracking branches are refused, because commits do not move them.
-  static Result<std::unique_ptr<GitBranch>> open(const std::string& directory,
-                                                 const std::string& name);
+  static Result<std::unique_ptr<GitBranch>> open(GitAccess repository, const std::string& name);
   ~GitBranch();
 
   [[nodiscard]] const std::string& name() const { return name_; }  ///< `refs/heads/main`
-  [[nodiscard]] const GitLayout& layout() const { return layout_; }
-  [[nodiscard]] const GitProgram& git() const { return git_; }
-  [[nodiscard]] const std::shared_ptr<const GitTrees>& trees() const { return trees_; }
+  [[nodiscard]] const GitLayout& layout() const { return repository_.layout; }
+  [[nodiscard]] const GitProgram& git() const { return repository_.git; }
+  [[nodiscard]] const std::shared_ptr<const GitTrees>& trees() const { return repository_.trees; }
 
   /// The files of the shown commit. They follow follow().
   [[nodiscard]] const Directory& files() const;
@@ -103,16 +115,13 @@ class GitBranch {
 
  private:
   class Files;
-  GitBranch(GitProgram git, GitLayout layout, std::string name);
+  GitBranch(GitAccess repository, std::string name);
   [[nodiscard]] std::shared_ptr<const GitTree> tree() const;
   [[nodiscard]] bool had(const std::string& commit) const;
   [[nodiscard]] Result<std::string> unfinished_work() const;
 
-  GitProgram git_;
-  GitLayout layout_;
+  GitAccess repository_;
   std::string name_;
-  std::shared_ptr<const GitObjects> objects_;
-  std::shared_ptr<const GitTrees> trees_;
   std::unique_ptr<const Files> files_;
   mutable std::mutex mutex_;  ///< guards the next two
   mutable GitTip shown_;

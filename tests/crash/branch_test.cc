@@ -28,7 +28,7 @@ class BranchKillFacts : public testing::Test {
     auto home = open_writable_disk_directory(home_.path());
     ASSERT_TRUE(home);
     if (plan) home = make_fault_directory(std::move(*home), plan);
-    const auto branch = GitBranch::open(repository_.path(), "main");
+    const auto branch = GitBranch::open(GitAccess::open(repository_.path()).value(), "main");
     ASSERT_TRUE(branch) << branch.error().message;
     const auto state = StateDirectory::open_or_create(**home);
     if (!state) return;

@@ -198,6 +198,18 @@ class Jobs(JobCase):
         self.assertEqual(json.loads(self.tool("jobs", "j1")), receipt)
         self.assertEqual([json.loads(line) for line in self.tool("jobs").splitlines()], [receipt])
 
+    def test_the_next_job_of_a_repository_starts_few_processes_of_git(self):
+        log = self.scratch / "git-log"
+        programs = self.git_program(f'*) echo "$*" >>{log};;')
+        repository = self.make_repository()
+        self.start_worker(path=programs)
+        self.submit(self.job(repository))
+        log.unlink()
+        self.assertEqual(self.submit(self.job(repository, "j2", PATCH.format("b.txt", "two", "TWO")))["outcome"], "committed")
+        commands = ("config", "init", "fetch", "rev-parse", "cat-file", "hash-object", "mktree", "commit-tree", "update-ref", "push")
+        started = [next(word for word in line.split() if word in commands) for line in log.read_text().splitlines()]
+        self.assertEqual(started, ["fetch", "hash-object", "mktree", "commit-tree", "update-ref", "push"])
+
     def test_the_same_job_is_done_once(self):
         repository = self.make_repository()
         first = self.start_worker()

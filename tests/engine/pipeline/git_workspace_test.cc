@@ -150,7 +150,7 @@ TEST_F(GitWorkspaceTest, OnlyTouchedDirectoriesAreRead) {
 }
 
 TEST_F(GitWorkspaceTest, ABranchMovesOnlyFromTheCommitThatItHas) {
-  const auto branch = GitBranch::open(scratch_.path(), "main");
+  const auto branch = GitBranch::open(GitAccess::open(scratch_.path()).value(), "main");
   ASSERT_TRUE(branch.has_value()) << branch.error().message;
   const GitTip first = (*branch)->shown();
   const GitWriter writer((*branch)->git(), true);
@@ -167,7 +167,7 @@ TEST_F(GitWorkspaceTest, ABranchMovesOnlyFromTheCommitThatItHas) {
 }
 
 TEST_F(GitWorkspaceTest, TreesAreThoseOfGit) {
-  const auto branch = GitBranch::open(scratch_.path(), "main");
+  const auto branch = GitBranch::open(GitAccess::open(scratch_.path()).value(), "main");
   ASSERT_TRUE(branch.has_value()) << branch.error().message;
   const std::string base = (*branch)->shown().tree;
   const GitTree files((*branch)->trees(), base);
