@@ -420,7 +420,7 @@ Result<std::vector<GitPathChange>> BranchAttempt::write_contents() {
     files.push_back(target_.state_path + "/slot/" + journal_.id.file_name() + "/" + name);
     owners.push_back(changed.size() - 1);
   }
-  const GitWriter writer(target_.branch.git(), options_.durability == Durability::kFull);
+  const GitWriter writer(target_.branch.writers(), options_.durability == Durability::kFull);
   GALLEY_ASSIGN(const auto ids, writer.blobs(files));
   for (size_t i = 0; i < ids.size(); ++i) changed[owners[i]].id = ids[i];
   return changed;
@@ -428,7 +428,7 @@ Result<std::vector<GitPathChange>> BranchAttempt::write_contents() {
 
 Result<void> BranchAttempt::write_commit() {
   GALLEY_ASSIGN(const auto changed, write_contents());
-  const GitWriter writer(target_.branch.git(), options_.durability == Durability::kFull);
+  const GitWriter writer(target_.branch.writers(), options_.durability == Durability::kFull);
   GALLEY_ASSIGN(const std::string tree,
                 writer.tree(*target_.branch.trees(), target_.judged.tip.tree, changed));
   GALLEY_TRY(check_commit(tree));

@@ -157,7 +157,9 @@ Result<GitAccess> GitAccess::open(const std::string& directory) {
   GALLEY_ASSIGN(GitLayout layout, git.layout());
   auto objects = std::make_shared<const GitObjects>(git);
   auto trees = std::make_shared<const GitTrees>(objects);
-  return GitAccess{std::move(git), std::move(layout), std::move(objects), std::move(trees)};
+  auto writers = std::make_shared<const GitWriters>(git);
+  return GitAccess{std::move(git), std::move(layout), std::move(objects), std::move(trees),
+                   std::move(writers)};
 }
 
 GitBranch::GitBranch(GitAccess repository, std::string name)

@@ -9,18 +9,20 @@
 #include "staging/git/git_objects.h"
 #include "staging/git/git_program.h"
 #include "staging/git/git_tree.h"
+#include "staging/git/git_writer.h"
 
 namespace galley {
 
-/// A repository whose layout and configuration were read, and readers of its objects. Who works on
-/// many branches of it, or for a long time, opens it once: each opening starts processes of git.
+/// A repository whose layout and configuration were read, with processes of git that read and write
+/// its objects. Each opening starts new ones, so a caller opens it once.
 ///
-/// Ownership: a value; copies share the readers. Threads: safe to share.
+/// Ownership: a value; copies share the processes. Threads: safe to share.
 struct GitAccess {
   GitProgram git;
   GitLayout layout;
   std::shared_ptr<const GitObjects> objects;
   std::shared_ptr<const GitTrees> trees;
+  std::shared_ptr<const GitWriters> writers;
 
   /// GIT_DIR and similar variables are ignored, because the caller names the repository.
   /// Errors: those of GitProgram.
@@ -77,6 +79,7 @@ class GitBranch {
   [[nodiscard]] const GitLayout& layout() const { return repository_.layout; }
   [[nodiscard]] const GitProgram& git() const { return repository_.git; }
   [[nodiscard]] const std::shared_ptr<const GitTrees>& trees() const { return repository_.trees; }
+  [[nodiscard]] const GitWriters& writers() const { return *repository_.writers; }
 
   /// The files of the shown commit. They follow follow().
   [[nodiscard]] const Directory& files() const;

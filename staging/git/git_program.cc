@@ -189,6 +189,7 @@ PipedProcessOptions GitProgram::surroundings() const {
                    "GIT_GLOB_PATHSPECS",
                    "GIT_NOGLOB_PATHSPECS",
                    "GIT_ICASE_PATHSPECS",
+                   "GIT_FLUSH",
                    "GIT_TRACE",
                    "GIT_TRACE2",
                    "GIT_TRACE2_EVENT",

@@ -2,18 +2,43 @@
 
 #include <fmt/core.h>
 
-#include <map>
-#include <memory>
+#include <algorithm>
+#include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/text.h"
-#include "staging/sandbox/piped_process.h"
 
 namespace galley {
 namespace {
 
 constexpr size_t kAnswerBytes = 4096;
+constexpr size_t kFilesAtOnce = 64;  ///< of one request: their ids fit into the pipe
+
+Error broken(const PipedProcess& process, const Error& why) {
+  return why.kind == ErrorKind::kTimeout ? GitProgram::unreadable_output(why)
+                                         : GitProgram::error(process.complaint());
+}
+
+/// Sends a request, and returns the ids that git writes: one on each line.
+Result<std::vector<std::string>> ask(PipedProcess& process, std::string_view request,
+                                     size_t count) {
+  if (auto sent = process.write(request); !sent) return fail(broken(process, sent.error()));
+  std::vector<std::string> ids;
+  std::string said;
+  while (ids.size() < count) {
+    auto some = process.read(kAnswerBytes);
+    if (!some) return fail(broken(process, some.error()));
+    if (some->empty()) return fail(GitProgram::error(process.complaint()));
+    said += *some;
+    for (size_t end = said.find('\n'); end != said.npos; end = said.find('\n')) {
+      ids.push_back(said.substr(0, end));
+      said.erase(0, end + 1);
+    }
+  }
+  if (ids.size() == count && said.empty()) return ids;
+  return fail(ErrorKind::kIo, "git.failed",
+              "git wrote another number of objects than it was given");
+}
 
 /// The changes below one directory, by name.
 struct ChangedFolder {
@@ -62,16 +87,8 @@ class TreeMaker {
 
   /// Writes a tree of these entries.
   Result<std::string> write(const std::string& lines) {
-    if (auto sent = process_.write(lines + '\0'); !sent) return fail(broken(sent.error()));
-    std::string id;
-    while (!id.ends_with('\n')) {
-      auto some = process_.read(kAnswerBytes);
-      if (!some) return fail(broken(some.error()));
-      if (some->empty()) return fail(GitProgram::error(process_.complaint()));
-      id += *some;
-    }
-    id.pop_back();
-    return id;
+    GALLEY_ASSIGN(const auto ids, ask(process_, lines + '\0', 1));
+    return ids.front();
   }
 
  private:
@@ -94,11 +111,6 @@ class TreeMaker {
     return id.empty() ? std::string() : line_of(kGitTreeMode, id, name);
   }
 
-  [[nodiscard]] Error broken(const Error& why) const {
-    return why.kind == ErrorKind::kTimeout ? GitProgram::unreadable_output(why)
-                                           : GitProgram::error(process_.complaint());
-  }
-
   const GitTrees& trees_;
   PipedProcess& process_;
 };
@@ -117,42 +129,60 @@ std::vector<std::string> GitWriter::words(std::vector<std::string> command) cons
   return command;
 }
 
+Result<std::unique_ptr<PipedProcess>> GitWriters::take(
+    const std::vector<std::string>& command) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto idle = idle_.extract(command)) return std::move(idle.mapped());
+  }
+  return program_.start(command);
+}
+
+void GitWriters::put_back(const std::vector<std::string>& command,
+                          std::unique_ptr<PipedProcess> process) const {
+  const std::lock_guard lock(mutex_);
+  idle_.emplace(command, std::move(process));
+}
+
 Result<std::vector<std::string>> GitWriter::blobs(const std::vector<std::string>& files) const {
   std::vector<std::string> ids;
   if (files.empty()) return ids;
-  std::string names;
-  for (const std::string& file : files) names += file + "\n";
-  GALLEY_ASSIGN(const std::string said,
-                git_->run(words({"hash-object", "-w", "--no-filters", "--stdin-paths"}), names));
-  std::string_view rest = said;
-  while (!rest.empty()) {
-    const std::string_view id = rest.substr(0, rest.find('\n'));
-    ids.emplace_back(id);
-    rest.remove_prefix(std::min(id.size() + 1, rest.size()));
+  const auto command = words({"hash-object", "-w", "--no-filters", "--stdin-paths"});
+  GALLEY_ASSIGN(auto process, writers_->take(command));
+  for (std::span<const std::string> rest = files; !rest.empty();) {
+    const auto some = rest.first(std::min(rest.size(), kFilesAtOnce));
+    std::string names;
+    for (const std::string& file : some) names += file + "\n";
+    GALLEY_ASSIGN(auto made, ask(*process, names, some.size()));
+    std::move(made.begin(), made.end(), std::back_inserter(ids));
+    rest = rest.subspan(some.size());
   }
-  if (ids.size() == files.size()) return ids;
-  return fail(ErrorKind::kIo, "git.failed", "git wrote another number of blobs than it was given");
+  writers_->put_back(command, std::move(process));
+  return ids;
 }
 
 Result<std::string> GitWriter::tree(const GitTrees& trees, const std::string& base,
                                     const std::vector<GitPathChange>& changes) const {
-  GALLEY_ASSIGN(const auto process, git_->start(words({"mktree", "-z", "--missing", "--batch"})));
+  const auto command = words({"mktree", "-z", "--missing", "--batch"});
+  GALLEY_ASSIGN(auto process, writers_->take(command));
   TreeMaker maker(trees, *process);
   GALLEY_ASSIGN(std::string id, maker.make(base, folders_of(changes), ""));
   if (id.empty()) {
     GALLEY_ASSIGN(id, maker.write(""));
   }
+  writers_->put_back(command, std::move(process));
   return id;
 }
 
 Result<std::string> GitWriter::commit(const std::string& tree, const std::string& parent,
                                       const std::string& message) const {
-  GALLEY_ASSIGN(const bool is_signed, git_->signs_commits());
+  const GitProgram& git = writers_->program();
+  GALLEY_ASSIGN(const bool is_signed, git.signs_commits());
   const char* sign = is_signed ? "--gpg-sign" : "--no-gpg-sign";
   GALLEY_ASSIGN(const PipedOutput said,
-                git_->try_run(words({"-c", "i18n.commitEncoding=UTF-8", "commit-tree", sign, "-F",
-                                     "-", "-p", parent, tree}),
-                              message));
+                git.try_run(words({"-c", "i18n.commitEncoding=UTF-8", "commit-tree", sign, "-F",
+                                   "-", "-p", parent, tree}),
+                            message));
   if (said.status == 0) return std::string(trim(said.output));
   if (said.complaint.find("Please tell me who you are") != std::string::npos ||
       said.complaint.find("no email was given") != std::string::npos ||

@@ -1,13 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/git/git_program.h"
 #include "staging/git/git_tree.h"
+#include "staging/sandbox/piped_process.h"
 
 namespace galley {
 
@@ -18,13 +23,35 @@ struct GitPathChange {
   std::string id;     ///< of the blob
 };
 
+/// The processes of git that write objects into a repository. Each writes one after the other, so
+/// an idle one is kept for later objects.
+///
+/// Threads: safe to share.
+/// Errors:  those of GitProgram.
+class GitWriters {
+ public:
+  explicit GitWriters(GitProgram program) : program_(std::move(program)) {}
+
+  [[nodiscard]] const GitProgram& program() const { return program_; }
+  /// An idle process of this command, or a new one.
+  Result<std::unique_ptr<PipedProcess>> take(const std::vector<std::string>& command) const;
+  /// Keeps a process that answered all requests.
+  void put_back(const std::vector<std::string>& command,
+                std::unique_ptr<PipedProcess> process) const;
+
+ private:
+  GitProgram program_;
+  mutable std::mutex mutex_;
+  mutable std::multimap<std::vector<std::string>, std::unique_ptr<PipedProcess>> idle_;
+};
+
 /// Writes objects into a repository. No object can be reached before a branch moves.
 ///
 /// Errors: those of GitProgram.
 class GitWriter {
  public:
   /// With `flushes`, each object is on the disk when the function returns.
-  GitWriter(const GitProgram& git, bool flushes) : git_(&git), flushes_(flushes) {}
+  GitWriter(const GitWriters& writers, bool flushes) : writers_(&writers), flushes_(flushes) {}
 
   /// Writes the bytes of files as blobs, without any filter, and returns the ids. The paths are
   /// absolute.
@@ -43,7 +70,7 @@ class GitWriter {
  private:
   [[nodiscard]] std::vector<std::string> words(std::vector<std::string> command) const;
 
-  const GitProgram* git_;
+  const GitWriters* writers_;
   bool flushes_;
 };
 

@@ -153,7 +153,7 @@ TEST_F(GitWorkspaceTest, ABranchMovesOnlyFromTheCommitThatItHas) {
   const auto branch = GitBranch::open(GitAccess::open(scratch_.path()).value(), "main");
   ASSERT_TRUE(branch.has_value()) << branch.error().message;
   const GitTip first = (*branch)->shown();
-  const GitWriter writer((*branch)->git(), true);
+  const GitWriter writer((*branch)->writers(), true);
   const auto made = writer.commit(first.tree, first.commit, "x\n");
   ASSERT_TRUE(made.has_value()) << made.error().message;
   const auto other = writer.commit(first.tree, first.commit, "y\n");
@@ -172,7 +172,7 @@ TEST_F(GitWorkspaceTest, TreesAreThoseOfGit) {
   const std::string base = (*branch)->shown().tree;
   const GitTree files((*branch)->trees(), base);
   const std::string blob = files.entry(*RelPath::parse("a.txt"))->id;
-  const GitWriter writer((*branch)->git(), false);
+  const GitWriter writer((*branch)->writers(), false);
   const auto path = [](const char* text) { return *RelPath::parse(text); };
   const auto tree = writer.tree(*(*branch)->trees(), base,
                                 {{path("a.txt"), 0, ""},
