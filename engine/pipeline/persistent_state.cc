@@ -142,6 +142,7 @@ Result<PublishOutcome> PersistentState::publish(const Proposal& proposal, const 
   options.lock_timeout = lock_timeout();
   options.audit = audit();
   if (place_->branch() != nullptr) {
+    if (place_->branch()->is_in_cache()) options.durability = Durability::kNone;
     const BranchTarget target{*place_->branch(), *state(), place_->home + "/.galley", judged};
     return publish_to_branch(target, clock(), options, proposal, approval, meta);
   }

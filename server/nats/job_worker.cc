@@ -16,6 +16,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/audit/audit_chain.h"
+#include "engine/commit/state_directory.h"
 #include "engine/pipeline/rules.h"
 #include "engine/pipeline/tree_workspace.h"
 #include "staging/fs/disk_directory.h"
@@ -42,6 +43,11 @@ constexpr const char* kMark = ".published";  ///< no branch has such a name
 constexpr size_t kMostMarkBytes = 100;
 constexpr const char* kLastJob = "last-job";       ///< id, branch and repository, each on a line
 constexpr const char* kUsedFile = "/galley-used";  ///< its time is that of the last job
+constexpr const char* kBootFile = "boot";  ///< of the kernel, until an orderly end of the worker
+constexpr const char* kDoubtFile = "/galley-doubtful";  ///< in a repository: a power cut may have
+                                                        ///< damaged it
+/// The kernel writes everything to the disk much earlier.
+constexpr int64_t kUnwrittenNs = 3'600 * kNsOfSecond;
 constexpr std::string_view kDropped = "dropped-";  ///< before the name of a repository
 constexpr const char* kUsualAgent = "worker";
 constexpr const char* kProtocols = "file:git:http:https:ssh";
@@ -195,6 +201,43 @@ Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& 
   return {};
 }
 
+/// The repositories of a cache, each with the time of its last use; the oldest first.
+Result<std::vector<std::pair<int64_t, std::string>>> repositories_by_use(
+    const WritableDirectory& cache) {
+  std::vector<std::pair<int64_t, std::string>> found;
+  GALLEY_ASSIGN(const auto entries, cache.list());
+  for (const auto& [name, kind] : entries) {
+    if (!name.ends_with(kGitEnding) || name.starts_with(kDropped)) continue;
+    const auto used = cache.stat(chosen_path(name + kUsedFile));
+    found.emplace_back(used ? used->mtime_ns : 0, name);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// Removes a repository of a cache. A part of it must never be found under its name.
+Result<void> drop(const WritableDirectory& cache, const std::string& name) {
+  const RelPath dropped = chosen_path(std::string(kDropped) + name);
+  GALLEY_TRY(cache.rename(chosen_path(name), cache, dropped, RenameMode::kReplace));
+  return remove_tree(cache, dropped);
+}
+
+/// After the end of a kernel that no worker's orderly end preceded, marks the repositories that may
+/// be damaged. Their audit records are published before they are dropped.
+Result<void> note_boot(const WritableDirectory& cache) {
+  const std::string boot = current_boot_id();
+  const auto last = read_file(cache, chosen_path(kBootFile), kMostMarkBytes);
+  if (last && *last == boot) return {};
+  GALLEY_ASSIGN(auto repositories, repositories_by_use(cache));
+  if (!last) repositories.clear();
+  for (const auto& [used, name] : repositories) {
+    if (used + kUnwrittenNs < repositories.back().first) continue;
+    GALLEY_TRY(cache.open_writable_file(chosen_path(name + kDoubtFile), OpenMode::kOpenOrCreate));
+  }
+  GALLEY_TRY(replace_file(cache, kBootFile, boot));
+  return cache.sync_file_system();
+}
+
 /// Git cannot have the branches `a` and `a/b` together. Removes all branches of the cache that have
 /// the same first part in their names: the next job of each fetches it again.
 Result<void> make_room(const GitProgram& git, const std::string& branch) {
@@ -225,9 +268,17 @@ struct JobWorker::Clone {
   GitAccess access;
 };
 
-JobWorker::JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock)
-    : config_(std::move(config)), own_(std::move(own)), lock_(std::move(lock)) {}
-JobWorker::~JobWorker() = default;
+JobWorker::JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock,
+                     std::unique_ptr<WritableDirectory> cache)
+    : config_(std::move(config)),
+      own_(std::move(own)),
+      lock_(std::move(lock)),
+      cache_(std::move(cache)) {}
+
+JobWorker::~JobWorker() {
+  clones_.clear();
+  if (cache_->sync_file_system()) (void)cache_->remove_file(chosen_path(kBootFile));
+}
 
 Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
   if (config.cache.empty()) {
@@ -239,7 +290,7 @@ Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
                 "the configuration of a worker needs `repositories`, the addresses that jobs may "
                 "name; one that ends in '/' allows all below it");
   }
-  GALLEY_ASSIGN(const auto folder, make_disk_directory(config.cache, kPrivateDirectory));
+  GALLEY_ASSIGN(auto folder, make_disk_directory(config.cache, kPrivateDirectory));
   GALLEY_ASSIGN(auto lock,
                 folder->open_writable_file(chosen_path("worker.lock"), OpenMode::kOpenOrCreate));
   GALLEY_ASSIGN(const bool is_taken, lock->try_lock(LockMode::kExclusive));
@@ -255,8 +306,9 @@ Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
     GALLEY_ASSIGN(own, parse_config(text, config.validators));
     GALLEY_TRY(check_validators(own, *folder));
   }
+  GALLEY_TRY(note_boot(*folder));
   return std::unique_ptr<JobWorker>(
-      new JobWorker(std::move(config), std::move(own), std::move(lock)));
+      new JobWorker(std::move(config), std::move(own), std::move(lock), std::move(folder)));
 }
 
 bool JobWorker::may_use(const std::string& repository) const {
@@ -279,32 +331,24 @@ std::string JobWorker::directory_of(const Job& job) const {
 /// Notes that a repository of the cache is used now. Before a new one, it removes those that were
 /// not used for the longest time; publish_records() has published their records.
 Result<void> JobWorker::note_use(const std::string& repository) {
-  GALLEY_ASSIGN(const auto cache, open_writable_disk_directory(config_.cache));
-  GALLEY_ASSIGN(const FileStat there, cache->stat(chosen_path(repository)));
+  const auto doubt = cache_->stat(chosen_path(repository + kDoubtFile));
+  if (doubt && doubt->kind != FileKind::kAbsent) GALLEY_TRY(drop(*cache_, repository));
+  GALLEY_ASSIGN(const FileStat there, cache_->stat(chosen_path(repository)));
   if (there.kind == FileKind::kAbsent) {
     clones_.clear();
-    std::vector<std::pair<int64_t, std::string>> others;  // by the time of their use
-    GALLEY_ASSIGN(const auto entries, cache->list());
+    GALLEY_ASSIGN(const auto entries, cache_->list());
     for (const auto& [name, kind] : entries) {
-      if (name.starts_with(kDropped)) GALLEY_TRY(remove_tree(*cache, chosen_path(name)));
-      if (!name.ends_with(kGitEnding) || name.starts_with(kDropped)) continue;
-      const auto used = cache->stat(chosen_path(name + kUsedFile));
-      others.emplace_back(used ? used->mtime_ns : 0, name);
+      if (name.starts_with(kDropped)) GALLEY_TRY(remove_tree(*cache_, chosen_path(name)));
     }
-    std::ranges::sort(others);
+    GALLEY_ASSIGN(auto others, repositories_by_use(*cache_));
     const size_t left = config_.most_repositories - 1;
     others.resize(others.size() > left ? others.size() - left : 0);
-    for (const auto& [used, name] : others) {
-      // A part of a repository must never be found under its name.
-      const RelPath dropped = chosen_path(std::string(kDropped) + name);
-      GALLEY_TRY(cache->rename(chosen_path(name), *cache, dropped, RenameMode::kReplace));
-      GALLEY_TRY(remove_tree(*cache, dropped));
-    }
+    for (const auto& [used, name] : others) GALLEY_TRY(drop(*cache_, name));
     GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
                    .run({"init", "--quiet", "--bare", config_.cache + "/" + repository}));
   }
-  GALLEY_ASSIGN(const auto used, cache->open_writable_file(chosen_path(repository + kUsedFile),
-                                                           OpenMode::kOpenOrCreate));
+  GALLEY_ASSIGN(const auto used, cache_->open_writable_file(chosen_path(repository + kUsedFile),
+                                                            OpenMode::kOpenOrCreate));
   return used->set_modified(SystemClock().wall_ns());
 }
 
@@ -317,6 +361,7 @@ Result<GitAccess> JobWorker::opened(const std::string& directory) {
     std::rotate(clones_.begin(), known, known + 1);
   } else {
     GALLEY_ASSIGN(GitAccess access, GitAccess::open(directory));
+    access.is_cache = true;
     if (clones_.size() == kMostOpen) clones_.pop_back();
     clones_.insert(clones_.begin(), {directory, now, std::move(access)});
   }
@@ -533,9 +578,8 @@ Result<void> JobWorker::publish_new(const Job& last, const PublishRecord& publis
 }
 
 Result<void> JobWorker::publish_records(const Job& job, const PublishRecord& publish) const {
-  GALLEY_ASSIGN(const auto folder, open_writable_disk_directory(config_.cache));
   std::string last_text;
-  if (auto text = read_file(*folder, chosen_path(kLastJob), Job::kMostBytes)) {
+  if (auto text = read_file(*cache_, chosen_path(kLastJob), Job::kMostBytes)) {
     last_text = *std::move(text);
   }
   const std::string text = job.id + "\n" + job.ref + "\n" + job.repository;
@@ -549,7 +593,7 @@ Result<void> JobWorker::publish_records(const Job& job, const PublishRecord& pub
     GALLEY_TRY(publish_new(last, publish));
   }
   if (last_text == text) return {};
-  return replace_file(*folder, kLastJob, text);
+  return replace_file(*cache_, kLastJob, text);
 }
 
 Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& stop,

@@ -28,6 +28,8 @@ namespace galley {
 ///            often. The commit has the job's id in a trailer. The push succeeds only on the
 ///            commit that was searched for this trailer and that the gate judged.
 ///            Wrong dates hide it only if 100 later commits in a row have them (docs/scale.md).
+///            A power cut can damage what the cache got shortly before it, so these repositories
+///            are fetched again afterwards.
 /// Ownership: owns its cache, which only one worker can use.
 /// Threads:   confined to one thread.
 class JobWorker {
@@ -63,7 +65,8 @@ class JobWorker {
  private:
   struct Place;
   struct Clone;
-  JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock);
+  JobWorker(NatsConfig config, Config own, std::unique_ptr<WritableFile> lock,
+            std::unique_ptr<WritableDirectory> cache);
   [[nodiscard]] bool may_use(const std::string& repository) const;
   [[nodiscard]] std::string directory_of(const Job& job) const;
   [[nodiscard]] Result<void> publish_new(const Job& last, const PublishRecord& publish) const;
@@ -84,6 +87,7 @@ class JobWorker {
   NatsConfig config_;
   Config own_;  ///< with the validators that jobs may name
   std::unique_ptr<WritableFile> lock_;
+  std::unique_ptr<WritableDirectory> cache_;
   std::vector<Clone> clones_;  ///< those of the last jobs, the newest first
 };
 

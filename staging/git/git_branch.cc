@@ -158,8 +158,8 @@ Result<GitAccess> GitAccess::open(const std::string& directory) {
   auto objects = std::make_shared<const GitObjects>(git);
   auto trees = std::make_shared<const GitTrees>(objects);
   auto writers = std::make_shared<const GitWriters>(git);
-  return GitAccess{std::move(git), std::move(layout), std::move(objects), std::move(trees),
-                   std::move(writers)};
+  return GitAccess{std::move(git),   std::move(layout),  std::move(objects),
+                   std::move(trees), std::move(writers), false};
 }
 
 GitBranch::GitBranch(GitAccess repository, std::string name)
@@ -380,9 +380,10 @@ bool GitBranch::had(const std::string& commit) const {
 
 Result<bool> GitBranch::move(const std::string& from, const std::string& to,
                              const std::string& reason) const {
+  const char* fsync = repository_.is_cache ? "core.fsync=none" : "core.fsync=reference";
   const auto said =
-      repository_.git.try_run({"-c", "core.fsync=reference", "update-ref", "--no-deref",
-                               "--create-reflog", "-m", printable_line(reason), name_, to, from});
+      repository_.git.try_run({"-c", fsync, "update-ref", "--no-deref", "--create-reflog", "-m",
+                               printable_line(reason), name_, to, from});
   if (said && said->status == 0) return true;
   Error error = said ? GitProgram::error(said->complaint) : said.error();
   const auto now = tip();

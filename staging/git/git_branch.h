@@ -23,6 +23,8 @@ struct GitAccess {
   std::shared_ptr<const GitObjects> objects;
   std::shared_ptr<const GitTrees> trees;
   std::shared_ptr<const GitWriters> writers;
+  /// Another repository has all that counts, so commits here need not survive a power cut.
+  bool is_cache = false;
 
   /// GIT_DIR and similar variables are ignored, because the caller names the repository.
   /// Errors: those of GitProgram.
@@ -78,6 +80,7 @@ class GitBranch {
   [[nodiscard]] const std::string& name() const { return name_; }  ///< `refs/heads/main`
   [[nodiscard]] const GitLayout& layout() const { return repository_.layout; }
   [[nodiscard]] const GitProgram& git() const { return repository_.git; }
+  [[nodiscard]] bool is_in_cache() const { return repository_.is_cache; }
   [[nodiscard]] const std::shared_ptr<const GitTrees>& trees() const { return repository_.trees; }
   [[nodiscard]] const GitWriters& writers() const { return *repository_.writers; }
 

@@ -625,6 +625,33 @@ class Jobs(JobCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(b"repositories", done.stderr)
 
+    def test_a_repository_that_a_power_cut_may_have_damaged_is_fetched_again(self):
+        one, two = self.make_repository("one"), self.make_repository("two")
+        worker = self.start_worker()
+        for name, repository in (("j1", one), ("j2", two)):
+            self.assertEqual(self.submit(self.job(repository, name))["outcome"], "committed")
+        clones = {str(repository): worker.cache / (hashlib.sha256(str(repository).encode()).hexdigest() + ".git") for repository in (one, two)}
+        self.end(worker, signal.SIGKILL)
+        (worker.cache / "boot").write_text("of another boot")
+        for clone in clones.values():
+            (clone / "kept").touch()
+        os.utime(clones[str(two)] / "galley-used", (1, 1))  # not shortly before
+        for path in (clones[str(one)] / "objects").glob("??/*"):
+            path.chmod(0o600)
+            path.write_bytes(b"")
+        worker = self.start_worker(cache=worker.cache)
+        for name, repository in (("j3", one), ("j4", two)):
+            self.assertEqual(self.submit(self.job(repository, name, PATCH.format("b.txt", "two", "TWO")), 20)["outcome"], "committed")
+        self.assertEqual([(clone / "kept").exists() for clone in clones.values()], [False, True])
+
+    def test_an_orderly_end_leaves_a_cache_that_needs_no_new_fetch(self):
+        repository = self.make_repository()
+        worker = self.start_worker()
+        self.submit(self.job(repository))
+        self.assertTrue((worker.cache / "boot").exists())
+        self.assertEqual(self.end(worker), 0)
+        self.assertFalse((worker.cache / "boot").exists())
+
     def test_the_cache_drops_the_repository_that_was_not_used_for_the_longest_time(self):
         worker = self.start_worker("most_repositories = 2\n")
         half = worker.cache / "dropped-x.git"  # of a worker that was killed
