@@ -369,9 +369,10 @@ Result<GitAccess> JobWorker::opened(const std::string& directory) {
 }
 
 /// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
-Result<JobWorker::Place> JobWorker::fetched(const Job& job) {
+Result<JobWorker::Place> JobWorker::fetched(const Job& job, const std::stop_token& stop) {
   GALLEY_TRY(note_use(repository_name(job)));
   GALLEY_ASSIGN(GitAccess repository, opened(directory_of(job)));
+  repository.git = repository.git.with_stop(stop);
   Place place{std::move(repository), branch_of(job)};
   const GitProgram git = place.repository.git.with_protocols(kProtocols);
   if (!is_ref_name(place.branch) || !place.branch.starts_with("refs/heads/")) {
@@ -446,7 +447,7 @@ Result<std::string> JobWorker::earlier_commit(const Place& place, const Job& job
 Result<std::optional<JobReceipt>> JobWorker::try_once(
     const Job& job, const std::stop_token& stop,
     const std::function<void(const std::string&)>& on_progress) {
-  auto place = fetched(job);
+  auto place = fetched(job, stop);
   if (!place && is_transient(place.error())) return fail(place.error());
   if (!place) return refused(job, place.error());
   if (!job.base.empty()) {
@@ -546,7 +547,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
 
 Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job, const std::stop_token& stop) {
   if (!may_use(job.repository)) return std::optional<JobReceipt>();
-  GALLEY_ASSIGN(const Place place, fetched(job));
+  GALLEY_ASSIGN(const Place place, fetched(job, stop));
   GALLEY_ASSIGN(const std::string commit, earlier_commit(place, job, stop));
   if (commit.empty()) return std::optional<JobReceipt>();
   return committed(job, *place.repository.objects, commit);

@@ -72,7 +72,7 @@ class JobWorker {
   [[nodiscard]] Result<void> publish_new(const Job& last, const PublishRecord& publish) const;
   [[nodiscard]] Result<void> note_use(const std::string& repository);
   [[nodiscard]] Result<GitAccess> opened(const std::string& directory);
-  [[nodiscard]] Result<Place> fetched(const Job& job);
+  [[nodiscard]] Result<Place> fetched(const Job& job, const std::stop_token& stop);
   [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,
                                                    const std::stop_token& stop) const;
   [[nodiscard]] Result<std::optional<JobReceipt>> try_once(

@@ -170,11 +170,18 @@ GitProgram GitProgram::with_protocols(std::string names) const {
   return other;
 }
 
+GitProgram GitProgram::with_stop(std::stop_token stop) const {
+  GitProgram other = *this;
+  other.stop_ = std::move(stop);
+  return other;
+}
+
 /// Disables everything that would run programs, wait for input, fetch, or substitute objects.
 PipedProcessOptions GitProgram::surroundings() const {
   PipedProcessOptions options;
   options.time = bounds_.time;
   options.data_bytes = kMaxMemoryBytes;
+  options.stop = stop_;
   options.environment = {"GIT_OPTIONAL_LOCKS=0",
                          "GIT_TERMINAL_PROMPT=0",
                          "GIT_NO_LAZY_FETCH=1",

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,7 @@ bool is_ref_name(std::string_view name);
 /// Threads:   safe to share.
 /// Errors:    kNotFound `git.program_missing`, `git.no_repository`; kRefused `git.other_owner`,
 ///            `git.index_locked`, `git.object_missing`, `git.foreign_work_tree`; kTimeout
-///            `git.timeout`; kQuota `limit.git_output`, `limit.git_memory`; kIo
+///            `git.timeout`, `host.stopped`; kQuota `limit.git_output`, `limit.git_memory`; kIo
 ///            `git.object_damaged`, `git.failed` with git's own message.
 class GitProgram {
  public:
@@ -77,6 +78,9 @@ class GitProgram {
 
   /// A copy with other limits.
   [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
+
+  /// A copy whose run() and try_run() end git when this stops.
+  [[nodiscard]] GitProgram with_stop(std::stop_token stop) const;
 
   /// git in another repository. GIT_DIR etc. from the environment are ignored.
   [[nodiscard]] static GitProgram in_other_repository(std::string directory);
@@ -118,6 +122,7 @@ class GitProgram {
   std::string objects_;  ///< the same
   std::string protocols_ = "none";
   Bounds bounds_;
+  std::stop_token stop_;
   bool is_elsewhere_ = false;  ///< GIT_DIR etc. are ignored
   std::shared_ptr<Settings> settings_;
 };

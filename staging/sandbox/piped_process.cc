@@ -27,6 +27,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10U;
+constexpr int kLookEveryMs = 100;  ///< for a request to stop
 
 /// An open descriptor.
 class Descriptor {
@@ -109,14 +110,19 @@ class SpawnedPipes final : public PipedProcess {
 
   /// Writes `input` as fast as the program accepts it, and reads the output at the same time, until
   /// the program closes its output. Then waits for its end.
-  Result<PipedOutput> exchange(std::string_view input, size_t max_output_bytes) {
+  Result<PipedOutput> exchange(std::string_view input, size_t max_output_bytes,
+                               const std::stop_token& stop) {
     const TimeLimit limit(time_);
     PipedOutput result;
     if (input.empty()) end_input();
     while (true) {
       pollfd both[2] = {{ends_.output.number(), POLLIN, 0}, {ends_.input.number(), POLLOUT, 0}};
-      const int ready = ::poll(both, ends_.input.is_open() ? 2 : 1, limit.poll_ms());
-      if (ready < 0 && errno == EINTR) continue;
+      const int left_ms = limit.poll_ms();
+      const bool must_look = stop.stop_possible() && (left_ms < 0 || left_ms > kLookEveryMs);
+      if (stop.stop_requested()) return stopped();
+      const int ready =
+          ::poll(both, ends_.input.is_open() ? 2 : 1, must_look ? kLookEveryMs : left_ms);
+      if ((ready < 0 && errno == EINTR) || (ready == 0 && must_look)) continue;
       if (ready < 0) return fail(os_error(errno, "waiting for a program", ""));
       if (ready == 0) return too_slow();
       if (ends_.input.is_open() && both[1].revents != 0) {
@@ -145,6 +151,12 @@ class SpawnedPipes final : public PipedProcess {
     return fail(
         ErrorKind::kTimeout, "host.timeout",
         "a program took longer than " + std::to_string(time_.count()) + " ms and was ended");
+  }
+
+  tl::unexpected<Error> stopped() {
+    (void)end();
+    return fail(ErrorKind::kTimeout, "host.stopped",
+                "a program was ended, because this process must end");
   }
 
   Result<void> await(const Descriptor& end, short events, const TimeLimit& limit) {
@@ -382,7 +394,7 @@ Result<PipedOutput> run_piped(const std::vector<std::string>& argv,
                               const PipedProcessOptions& options, std::string_view input,
                               size_t max_output_bytes) {
   GALLEY_ASSIGN(const auto process, spawn_piped(argv, options, ChildLife::kWithThread));
-  return process->exchange(input, max_output_bytes);
+  return process->exchange(input, max_output_bytes, options.stop);
 }
 
 }  // namespace galley

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ struct PipedProcessOptions {
   std::chrono::milliseconds time{0};
   /// Limit of its memory, without files that it maps (RLIMIT_DATA); 0: none of its own.
   uint64_t data_bytes = 0;
+  /// In run_piped(): the program is ended when this stops, as after its time.
+  std::stop_token stop = {};
 };
 
 /// A program of the host with piped input and output, for example git. It runs outside every
@@ -65,7 +68,7 @@ struct PipedOutput {
 /// Sends a program its `input` and waits for its end. The program gets SIGTERM if this process is
 /// killed.
 /// Errors: those of start(); kQuota `limit.host_output` when it writes more than
-///         `max_output_bytes`; kTimeout `host.timeout`.
+///         `max_output_bytes`; kTimeout `host.timeout`, `host.stopped`.
 Result<PipedOutput> run_piped(const std::vector<std::string>& argv,
                               const PipedProcessOptions& options, std::string_view input,
                               size_t max_output_bytes);

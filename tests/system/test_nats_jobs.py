@@ -693,6 +693,18 @@ class Jobs(JobCase):
         self.start_worker()
         self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
 
+    def test_a_worker_that_is_told_to_end_ends_its_git(self):
+        fetching = self.scratch / "fetching"
+        programs = self.git_program(f'*" fetch "*) touch {fetching}; exec sleep 1000;;')
+        repository = self.make_repository()
+        worker = self.start_worker("drain_ms = 1\n", path=programs)
+        self.submit(self.job(repository), wait=0)
+        while not fetching.exists():
+            time.sleep(0.05)
+        self.assertEqual(self.end(worker), 0)
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+
 
 class Crashes(JobCase):
     JOBS = int(os.environ.get("GALLEY_JOBS", "45"))  # of the test with killed workers and a restarted server

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -120,6 +121,16 @@ TEST(PipedProcess, AProgramThatOutlivesItsPipesIsEnded) {
   EXPECT_EQ(process->wait().error().reason, "host.timeout");
   process.reset();
   EXPECT_FALSE(is_there(pid));
+}
+
+TEST(PipedProcess, ARequestToStopEndsTheProgram) {
+  std::stop_source source;
+  PipedProcessOptions options;
+  options.stop = source.get_token();
+  std::jthread later([&] { source.request_stop(); });
+  const auto said = run_piped({"sleep", "1000"}, options, "", 100);
+  ASSERT_FALSE(said.has_value());
+  EXPECT_EQ(said.error().reason, "host.stopped");
 }
 
 }  // namespace
