@@ -34,7 +34,7 @@ namespace galley {
 /// Threads:   confined to one thread.
 class JobWorker {
  public:
-  static constexpr uint32_t kMostAttempts = 8;  ///< how often one delivery follows a moved branch
+  static constexpr uint32_t kMostAttempts = 16;  ///< how often one delivery follows a moved branch
 
   /// Errors: kUsage `worker.no_cache`, `worker.no_repositories`; kRefused `worker.cache_in_use`;
   ///         kInvalid `config.*` of the validators.

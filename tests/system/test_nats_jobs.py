@@ -839,6 +839,15 @@ class Crashes(JobCase):
         self.assertEqual(self.submit(job)["outcome"], "committed")
         self.assertEqual(self.history(self.repositories / "one.git"), ["job-j1"])
 
+    def test_a_job_that_loses_ten_races_for_its_branch_is_pushed(self):
+        repository, lost = self.make_repository(), self.scratch / "lost"
+        person = "-c user.name=p -c user.email=p@q"
+        other = f"$git -C {repository} {person} commit-tree main^{{tree}} -p main -m x"
+        programs = self.git_program(f'*" push "*) echo >>{lost}; test $(wc -l <{lost}) -gt 10 || $git -C {repository} update-ref refs/heads/main $({other});;')
+        self.start_worker(path=programs)
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        self.assertEqual(lost.read_text().count("\n"), 11)
+
     def test_a_last_push_without_an_answer_is_looked_up(self):
         repository = self.make_repository()
         made = f"$($git -C {repository} -c user.name=p -c user.email=p@q commit-tree -p main -m x main^{{tree}})"
