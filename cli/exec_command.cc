@@ -166,6 +166,8 @@ Json result_json(const CommandResult& result, const std::string& tx) {
     document["reason"] = error.reason;
     document["message"] = error.message;
   }
+  const auto lost = result.lost.sentences();
+  if (!lost.empty()) document["lost"] = lost;
   document["refused"] = Json::array();
   for (const RefusedEffect& effect : result.refused) {
     document["refused"].push_back({{"path", effect.path}, {"why", effect.why}});
@@ -194,6 +196,7 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
     }
   }
   for (const std::string& host : result.refused_hosts) session.say(refused_host_text(host));
+  for (const std::string& lost : result.lost.sentences()) session.say(lost);
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(
         "sandbox.allow and exec capabilities hold for what a program starts, too: add what "

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "base/text.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {
@@ -33,6 +34,27 @@ std::string CapturedOutput::text() const {
   if (!all.empty() && all.back() != '\n') all.push_back('\n');
   all += fmt::format("[... {} bytes left out ...]\n", omitted_bytes);
   return all + tail;
+}
+
+std::vector<std::string> LostWithCommand::sentences() const {
+  std::vector<std::string> all;
+  if (processes == 1) {
+    all.push_back(fmt::format(
+        "a background process ({}) ended with the command: start it and use it in one command",
+        process));
+  } else if (processes > 1) {
+    all.push_back(fmt::format(
+        "{} background processes ({}, ...) ended with the command: start them and use them in one "
+        "command",
+        processes, process));
+  }
+  if (files > 0) {
+    all.push_back(
+        fmt::format("the command's own temporary directory is gone, with {}{}: write "
+                    "what must stay into the workspace",
+                    file.empty() ? "its files" : file, files > 1 && !file.empty() ? ", ..." : ""));
+  }
+  return all;
 }
 
 std::string_view sandbox_level_name(SandboxLevel level) {

@@ -165,6 +165,16 @@ struct RefusedEffect {
   std::string why;   ///< one clause: "is a FIFO"
 };
 
+/// What ended with a command although it was not an effect of it: nothing of this is staged.
+struct LostWithCommand {
+  uint32_t processes = 0;  ///< that it left in the background
+  std::string process;     ///< the name of one of them
+  uint32_t files = 0;      ///< in its private temporary directory, up to a limit
+  std::string file;        ///< the path of one of them; may be empty
+  /// One sentence for each of the two that is not empty, with the remedy.
+  [[nodiscard]] std::vector<std::string> sentences() const;
+};
+
 /// Shells report a program that signal n ended as exit status kSignalStatusBase + n.
 inline constexpr int kSignalStatusBase = 128;
 
@@ -189,6 +199,7 @@ struct CommandResult {
   std::vector<RefusedEffect> refused;      ///< not empty: nothing was staged
   std::vector<std::string> refused_hosts;  ///< `host:port` that were asked for, not in `hosts`
   std::map<RelPath, std::string> collected;
+  LostWithCommand lost;
 
   std::chrono::nanoseconds wall{0};
   std::chrono::nanoseconds cpu{0};

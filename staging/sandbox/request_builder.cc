@@ -329,6 +329,10 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   if (is_copy && !request.covered.empty()) {
     result.unchecked.emplace_back("sandbox.deny, on a copy of the tree");
   }
+  result.lost = {report.left_processes, report.left_process, report.left_files,
+                 report.left_file[0] == '\0'
+                     ? std::string()
+                     : (is_copy ? "$TMPDIR/" : "/tmp/") + std::string(report.left_file)};
   result.cpu = std::chrono::nanoseconds(report.cpu_ns);
   result.peak_memory_bytes = report.peak_memory_bytes;
   result.written_bytes = report.written_bytes;

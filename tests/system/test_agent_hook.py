@@ -567,6 +567,23 @@ class OneWorld(HookCase):
         self.assertEqual(self.log("--session", "t"), [])
         self.galley("audit", "verify", expect=0)
 
+    def test_what_ends_with_a_command_is_said(self):
+        server = "sleep 300 >/dev/null 2>&1 & "
+        process = b"a background process (sleep) ended with the command: start it and use it in one command\n"
+        gone = b"the command's own temporary directory is gone, with /tmp/d/log%s: write what must stay into the workspace\n"
+        for mode in ("commit", "stage"):
+            (self.work / "galley.toml").write_text(RULES + f'\n[hook]\nmode = "{mode}"\n')
+            self.assertEqual(self.shell(server + "echo up").stderr, process)
+            self.assertEqual(self.shell("mkdir /tmp/d; echo l > /tmp/d/log").stderr, gone % b"")
+            many = self.shell(server + server + "mkdir /tmp/d; echo l > /tmp/d/log; echo n > ~/cache; echo m > /tmp/m").stderr
+            self.assertIn(b"2 background processes (sleep, ...) ended with the command", many)
+            self.assertRegex(many, rb"is gone, with /tmp/(d/log|m), \.\.\.:")
+            changes = self.shell(f"{server} echo l > /tmp/log; echo {mode} > one").stderr.splitlines()
+            self.assertEqual(changes[:2], [process.strip(), (gone % b"").strip().replace(b"/d/", b"/")])
+            # What ended by itself, and what was removed again, is not lost.
+            silent = self.shell("sleep 0.01 & wait; f=$(mktemp); rm $f; yes | head -1; cat <(yes | head -2) >/dev/null; mkdir /tmp/d")
+            self.assertEqual(silent.stderr, b"")
+
     def test_a_command_that_fails_keeps_its_effects_and_its_status(self):
         self.shell("echo half > half; exit 7", expect=7)
         self.assertEqual((self.work / "half").read_text(), "half\n")

@@ -350,6 +350,10 @@ class CopyMonitor {
       check_usage();
     }
     check_written_at_end();  // first: unlinked files disappear with their processes
+    if (has_ended_ && breach_ == HelperBreach::kNone) {
+      note_left_files(request_.upper_home.c_str(), left_);
+      note_left_processes(descendants, left_);
+    }
     kill_everybody();
     check_written_at_end();  // again: no process can hide a directory now
     return report();
@@ -465,6 +469,7 @@ class CopyMonitor {
     HelperReport report;
     (void)fcntl(notes_.get(), F_SETFL, O_NONBLOCK);
     if (read(notes_.get(), &report, sizeof report) == sizeof report) return report;
+    report = left_;
     report.outcome = HelperOutcome::kEnded;
     report.wait_status = has_ended_ ? wait_status_ : SIGKILL;
     report.breach = breach_;
@@ -487,7 +492,8 @@ class CopyMonitor {
   HelperBreach breach_ = HelperBreach::kNone;
   uint64_t limit_ = 0;
   uint64_t figure_ = 0;
-  Usage usage_;  ///< at the last measurement
+  HelperReport left_;  ///< only what the command left
+  Usage usage_;        ///< at the last measurement
   SteadyClock::time_point next_look_ = started_;
   bool has_ended_ = false;
   int wait_status_ = 0;

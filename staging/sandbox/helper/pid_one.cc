@@ -191,7 +191,15 @@ class PidOne {
     return ended < 0 && errno == ECHILD;
   }
 
+  /// The effects of a command that ended by itself are kept, so the caller must know what is not.
+  void note_left() {
+    if (stopping_ || request_.live != 0) return;
+    note_left_files("/tmp", report_);
+    if (!is_alone()) note_left_processes(nullptr, report_);
+  }
+
   [[noreturn]] void finish() {
+    note_left();
     report_.is_alone = is_alone() ? 1 : 0;
     Usage last;
     add_waited_for(last);
@@ -310,7 +318,81 @@ Usage measure(const std::set<pid_t>* chosen, uint64_t suspect_memory_bytes) {
   return usage;
 }
 
+constexpr uint32_t kMaxLeftFiles = 1000;  // counting takes a millisecond at most
+constexpr int kMaxLeftDepth = 8;
+
+/// Counts the files below a directory of one file system.
+class LeftFiles {
+ public:
+  explicit LeftFiles(HelperReport& report) : report_(report) {}
+
+  void count(int parent, const char* name, const std::string& prefix) {
+    if (depth_ == kMaxLeftDepth) return;
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const int directory = openat(parent, name, kFlags);
+    struct stat status {};
+    if (directory < 0 || fstat(directory, &status) != 0) return;
+    if (depth_ == 0) device_ = status.st_dev;
+    DIR* entries = status.st_dev == device_ ? fdopendir(directory) : nullptr;
+    if (entries == nullptr) {
+      close(directory);
+      return;
+    }
+    ++depth_;
+    while (const dirent* entry = readdir(entries)) {
+      if (++seen_ > kMaxLeftFiles) break;
+      take(dirfd(entries), entry->d_name, prefix);
+    }
+    --depth_;
+    closedir(entries);
+  }
+
+ private:
+  void take(int directory, const std::string& name, const std::string& prefix) {
+    const bool is_home = depth_ == 1 && name == "home";
+    if (name == "." || name == ".." || is_home) return;
+    struct stat status {};
+    if (fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+    const std::string path = prefix + name;
+    if (S_ISDIR(status.st_mode)) return count(directory, name.c_str(), path + "/");
+    if (!S_ISREG(status.st_mode)) return;
+    const bool is_first = report_.left_files++ == 0;
+    if (is_first && path.size() < sizeof report_.left_file) {
+      path.copy(report_.left_file, path.size());
+    }
+  }
+
+  HelperReport& report_;
+  int depth_ = 0;
+  uint32_t seen_ = 0;
+  dev_t device_ = 0;
+};
+
 }  // namespace
+
+void note_left_processes(const std::function<std::set<pid_t>()>& family, HelperReport& report) {
+  constexpr int kTries = 5;
+  constexpr int kTryMs = 5;
+  ProcText text{};
+  for (int tries = 0; tries < kTries; ++tries) {
+    report.left_processes = 0;
+    const std::set<pid_t> chosen = family ? family() : std::set<pid_t>();
+    for_each_process(family ? &chosen : nullptr, [&](int process) {
+      uint64_t threads = 0;
+      const std::string_view name = read_proc(process, "comm", text);
+      if (name.empty() || is_exiting(process, threads)) return;
+      if (++report.left_processes > 1) return;
+      std::memset(report.left_process, 0, sizeof report.left_process);
+      name.substr(0, name.find('\n')).copy(report.left_process, sizeof report.left_process - 1);
+    });
+    if (report.left_processes == 0) return;
+    if (tries + 1 < kTries) (void)poll(nullptr, 0, kTryMs);
+  }
+}
+
+void note_left_files(const char* directory, HelperReport& report) {
+  LeftFiles(report).count(AT_FDCWD, directory, "");
+}
 
 void bring_loopback_up() {
   const Fd link(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

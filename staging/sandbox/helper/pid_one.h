@@ -39,6 +39,14 @@ struct Usage {
 /// directory. If `chosen` is null, it visits all except pid 1.
 void for_each_process(const std::set<pid_t>* chosen, const std::function<void(int)>& visit);
 
+/// Notes the processes that a command left: those of `family`, or without it all except pid 1. They
+/// get a moment to end, because the writer of a pipe may end after its reader.
+void note_left_processes(const std::function<std::set<pid_t>()>& family, HelperReport& report);
+
+/// Notes the files that a command left in its temporary directory. Its `home` does not count: the
+/// caches of programs are there.
+void note_left_files(const char* directory, HelperReport& report);
+
 /// Returns whether the first thread of a process is ending or a zombie; the kernel then shows none
 /// of its open files. `threads` counts that thread and those that still run.
 [[nodiscard]] bool is_exiting(int process, uint64_t& threads);

@@ -32,7 +32,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c6579000c;       // "galley", 12
+inline constexpr uint64_t kWireVersion = 0x67616c6c6579000d;       // "galley", 13
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
 /// The size of the files that replace /dev/random and /dev/urandom in a deterministic call.
 inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
@@ -117,8 +117,12 @@ struct HelperReport {
   uint64_t peak_memory_bytes = 0;
   uint64_t written_bytes = 0;
   uint32_t landlock_abi = 0;
-  uint32_t is_alone = 0;  ///< of pid 1's note: no other process is left in its namespace
-  char step[64] = {};     ///< of the set-up that failed
+  uint32_t is_alone = 0;        ///< of pid 1's note: no other process is left in its namespace
+  uint32_t left_processes = 0;  ///< ran when the command ended by itself, and were killed
+  uint32_t left_files = 0;      ///< were in its private temporary directory then
+  char left_process[16] = {};   ///< the name of one of them
+  char left_file[128] = {};     ///< the path of one in that directory; empty if it is too long
+  char step[64] = {};           ///< of the set-up that failed
 };
 
 /// Calls `field` for every member, in wire order: only this function knows the order.
