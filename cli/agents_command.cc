@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/printable.h"
 #include "cli/agent_run.h"
@@ -16,6 +17,7 @@
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/trust.h"
 #include "server/agents/agent_programs.h"
+#include "server/agents/hook_switches.h"
 #include "staging/fs/host_file.h"
 #include "staging/printing/git_diff.h"
 #include "staging/sandbox/resolve_program.h"
@@ -329,6 +331,31 @@ std::vector<AgentEntry> consents_to(const AgentProgram& agent, const std::string
   return entries;
 }
 
+/// Returns the file and key with which a person switched the agent's hooks off; empty without one.
+std::string hooks_off_by(const std::string& agent, const AgentPlaces& places) {
+  std::set<std::string> known;
+  for (const std::string& path : hook_switch_files(agent, places)) {
+    const auto file = ConfigFile::read(
+        path, is_at_or_below(path, places.project) ? places.project : std::string());
+    if (!file || !file->text()) continue;
+    for (const HookSwitch& one : hook_switches(agent, *file->text())) {
+      if (known.insert(one.key).second && one.is_off) return one.key + " in " + path;
+    }
+  }
+  return {};
+}
+
+/// A hook that never runs would look like a gate.
+Result<void> check_hooks_run(const std::string& agent, const AgentPlaces& places) {
+  const std::string off = hooks_off_by(agent, places);
+  if (off.empty()) return {};
+  return fail(ErrorKind::kRefused, "agents.hooks_off",
+              off +
+                  " switches the hooks off, so Galley would judge nothing that this agent does: "
+                  "change it, then install the hook; or install --mcp --commands without the "
+                  "hook");
+}
+
 /// Returns the entries of one part. A new consent names the program that is installed.
 Result<std::vector<AgentEntry>> entries_of(const std::string& name, AgentPart part,
                                            AgentScope scope, const AgentPlaces& places,
@@ -358,7 +385,7 @@ std::string why_not_found(const AgentProgram& agent, const AgentPlaces& places) 
 /// Whether `all`, or the removal of all parts, goes on without the part that has this error.
 bool is_left_out(const Error& error) {
   return error.reason == "agents.no_such_part" || error.reason == "agents.no_program" ||
-         error.reason == "run.host_folder";
+         error.reason == "run.host_folder" || error.reason == "agents.hooks_off";
 }
 
 /// Adds the wanted parts of one agent.
@@ -370,6 +397,10 @@ Result<void> add_agent(const Arguments& arguments, const std::string& name,
   for (const AgentPart part : wanted_parts(arguments.agents)) {
     const AgentScope scope = wanted_scope(arguments.agents, name, part);
     auto found = entries_of(name, part, scope, places, is_install);
+    if (found && is_install && part == AgentPart::kHook) {
+      const auto checked = check_hooks_run(name, places);
+      if (!checked) found = fail(checked.error());
+    }
     if (!found && is_all && is_left_out(found.error())) {
       SkippedAgent skipped{name, found.error().reason, found.error().message,
                            std::string(agent_part_name(part))};
@@ -479,6 +510,8 @@ void add_states(const AgentProgram& program, AgentScope scope, const std::vector
     PlannedEntry& planned =
         entries.emplace_back(PlannedEntry{std::string(program.name), scope, entry, "", ""});
     planned.state = entry_state(planned, places);
+    const bool is_hook = planned.entry.part == AgentPart::kHook && planned.state == "present";
+    if (is_hook && !hooks_off_by(planned.agent, places).empty()) planned.state = "disabled";
   }
 }
 

@@ -184,6 +184,43 @@ class RoundTrip(InstallCase):
                 said = self.galley("agents", "install", agent, "--hook", "--user", "--yes", expect=0)
                 self.assertNotIn(b"One is enough", said.stdout + said.stderr)
 
+    def test_a_hook_that_would_not_run_is_not_installed(self):
+        off = {"claude": [("work/.claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks"),
+                          ("work/.claude/settings.local.json", '\ufeff{"disableAllHooks": true, /* x */}', "disableAllHooks"),
+                          ("home/.claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks")],
+               "gemini": [("work/.gemini/settings.json", '{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled"),
+                          ("home/.gemini/settings.json", '{"hooksConfig": {"disabled": ["galley"]}}', "hooksConfig.disabled"),
+                          ("work/.gemini/settings.json", '{"tools": {"enableHooks": false}}', "tools.enableHooks")],
+               "codex": [("home/.codex/config.toml", "[features]\nhooks = false\n", "features.hooks"),
+                         ("work/.codex/config.toml", "features.codex_hooks = false\n", "features.codex_hooks")]}
+        for agent, cases in off.items():
+            for place, text, key in cases:
+                with self.subTest(f"{agent} {place} {key}"):
+                    file = self.scratch / place
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(text)
+                    before = snapshot(self.scratch, skip=())
+                    said = json.loads(self.agents("install", agent, "--yes", expect=1).stdout)
+                    self.assertEqual(said["reason"], "agents.hooks_off")
+                    self.assertIn(f"{key} in {file} switches the hooks off", said["message"])
+                    self.assertEqual(snapshot(self.scratch, skip=()), before)
+                    self.agents("install", agent, "--commands", "--yes")
+                    self.agents("uninstall", agent, "--yes")
+                    file.unlink()
+
+    def test_a_hook_that_is_switched_off_later_is_listed_as_disabled(self):
+        self.agents("install", "claude", "--hook", "--yes")
+        local = self.work / ".claude" / "settings.local.json"
+        for text, state in (('{"disableAllHooks": true}', "disabled"), ('{"disableAllHooks": false}', "present")):
+            local.write_text(text)
+            listed = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
+            self.assertEqual([one["state"] for one in listed if one["agent"] == "claude" and one["part"] == "hook"
+                              and one["scope"] == "project"], [state])
+        # The nearer file counts.
+        (self.home / ".claude").mkdir()
+        (self.home / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+        self.assertEqual(self.states("install", "claude", "--hook", "--yes"), ["present"])
+
     def test_an_install_of_an_earlier_version_is_completed(self):
         self.agents("install", "claude", "--hook", "--yes")
         file = self.work / ".claude/settings.json"
@@ -562,6 +599,15 @@ class All(InstallCase):
         self.assertIn("mcpServers", (self.home / ".gemini" / "settings.json").read_text())
         done = self.all("install", "--wrapper", "--run", "--yes")
         self.assertEqual({entry["agent"] for entry in done["entries"]}, {"claude", "gemini"})
+
+    def test_all_leaves_out_a_hook_that_would_not_run(self):
+        self.have("claude", "gemini")
+        (self.work / ".claude").mkdir()
+        (self.work / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
+        said = self.galley("agents", "install", "all", "--hook", "--yes", expect=0)
+        lines = (said.stdout + said.stderr).decode()
+        self.assertRegex(lines, r"claude is left out: disableAllHooks in \S+ switches the hooks off")
+        self.assertIn("gemini hook: added", lines)
 
     def test_the_part_that_is_left_out_is_named(self):
         self.have("claude", "qwen")
