@@ -1,5 +1,7 @@
 #include "engine/pipeline/place.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <optional>
 
@@ -71,6 +73,21 @@ std::optional<std::string> parent_of(const std::string& path) {
 }
 
 }  // namespace
+
+Result<void> check_not_moved(const Place& place) {
+  if (place.tree != nullptr || place.disk->descriptor() < 0) return {};
+  struct stat opened {};
+  struct stat now {};
+  const bool is_same = ::fstat(place.disk->descriptor(), &opened) == 0 &&
+                       ::stat(place.path.c_str(), &now) == 0 && opened.st_ino == now.st_ino &&
+                       opened.st_dev == now.st_dev;
+  if (is_same) return {};
+  return fail(ErrorKind::kIo, "workspace.moved",
+              "the folder '" + place.path +
+                  "' was moved away or replaced after this program opened it, so nothing is read "
+                  "or changed; start the program again",
+              place.path);
+}
 
 Result<void> check_owner_of_root(const Directory& root, const std::string& path,
                                  const UserConfig& user) {

@@ -53,6 +53,11 @@ struct Place {
   }
 };
 
+/// Checks that the folder was not moved away or replaced since it was opened: the open files are
+/// those of the old folder, and the paths lead to the new one.
+/// Errors: kIo `workspace.moved`.
+[[nodiscard]] Result<void> check_not_moved(const Place& place);
+
 /// The root of a workspace.
 struct FoundRoot {
   std::string path;

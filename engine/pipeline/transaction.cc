@@ -511,6 +511,7 @@ Result<std::vector<Conflict::Path>> Transaction::stage_with_markers(const Propos
 }
 
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {
+  GALLEY_TRY(check_not_moved(state_->place));
   GALLEY_TRY(follow_branch(*state_));
   GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
   return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
@@ -526,6 +527,7 @@ Result<Transaction> Workspace::begin_view(const Proposal& shown,
 }
 
 Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
+  GALLEY_TRY(check_not_moved(state_->place));
   GALLEY_TRY(follow_branch(*state_));
   GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
   GALLEY_TRY(check_session_id(options.session));

@@ -223,6 +223,7 @@ tl::unexpected<Error> not_committed(const WorkspaceState& workspace, const std::
 
 Result<CommitOutcome> Workspace::rollback_execution(const std::string& execution, bool with_later,
                                                     const TransactionOptions& who) {
+  GALLEY_TRY(check_not_moved(state_->place));
   GALLEY_TRY(state_->persistent.history("roll back"));
   Recorder recorder = state_->persistent.recorder();
   AuditEvent event;

@@ -107,6 +107,7 @@ Result<std::vector<StageStatus>> open_stages(WorkspaceState& workspace, RunChang
 
 Result<Transaction> Workspace::resume(const std::string& id, const std::string& agent,
                                       const std::string& reason) {
+  GALLEY_TRY(check_not_moved(state_->place));
   GALLEY_TRY(follow_branch(*state_));
   GALLEY_TRY(state_->persistent.refresh());
   if (state_->persistent.state() == nullptr) return none_open();

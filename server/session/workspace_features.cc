@@ -11,7 +11,6 @@
 #include "engine/pipeline/workspace_state.h"
 #include "server/session/call_results.h"
 #include "server/session/long_output.h"
-#include "staging/fs/disk_directory.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
 #include "tools/tool.h"
@@ -251,30 +250,11 @@ std::vector<ordered_json> WorkspaceFeatures::tools() {
   return out;
 }
 
-namespace {
-
-/// The error if the folder of the workspace was moved away, or replaced, since it was opened: the
-/// open files are those of the old folder, and the paths lead to the new one.
-std::optional<Error> moved_folder(const Place& place) {
-  if (place.tree != nullptr) return std::nullopt;
-  const auto opened = place.disk->stat(RelPath::root());
-  const auto folder = open_disk_directory(place.path);
-  const auto now = folder ? (*folder)->stat(RelPath::root()) : tl::unexpected(folder.error());
-  const bool is_same =
-      opened && now && opened->inode == now->inode && opened->device == now->device;
-  if (is_same) return std::nullopt;
-  return Error{ErrorKind::kIo, "workspace.moved",
-               "the folder '" + place.path +
-                   "' was moved away or replaced after this server opened it, so nothing is read "
-                   "or changed; start the server again",
-               place.path, 0};
-}
-
-}  // namespace
-
 McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& arguments,
                                        McpRequest& request) {
-  if (const auto moved = moved_folder(place_of(*workspace_))) return failed_result(*moved);
+  if (const auto here = check_not_moved(place_of(*workspace_)); !here) {
+    return failed_result(here.error());
+  }
   const OpenTransactions::InSession session(request.session());
   const std::string own = open_.own();
   const std::string tx = text_member(arguments, "tx");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -90,6 +91,8 @@ class WorkspaceFeatures final : public McpFeatures {
   void notify_list_changed(std::string_view which);
   /// Loads tools that people added or removed, and reports the change.
   void refresh_tools();
+  /// The error of check_not_moved(), for requests that are not calls of tools.
+  [[nodiscard]] std::optional<RpcError> moved_folder() const;
   Result<std::string> transaction_resource(const std::string& tx, const std::string& part,
                                            std::string& mime);
   Result<std::string> staged_summary(const std::string& tx);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/text.h"
+#include "engine/pipeline/workspace_state.h"
 #include "server/session/call_results.h"
 #include "server/session/workspace_features.h"
 #include "tools/json_input.h"
@@ -171,7 +172,14 @@ Result<std::string> WorkspaceFeatures::staged_summary(const std::string& tx) {
   return text;
 }
 
+std::optional<RpcError> WorkspaceFeatures::moved_folder() const {
+  const auto here = check_not_moved(place_of(*workspace_));
+  if (here) return std::nullopt;
+  return RpcError{rpc::kInternalError, here.error().reason + ": " + here.error().message};
+}
+
 McpAnswer WorkspaceFeatures::read_resource(const std::string& uri, McpRequest& /*request*/) {
+  if (auto moved = moved_folder()) return *std::move(moved);
   std::string mime;
   Result<std::string> text = fail(ErrorKind::kNotFound, "resource.not_found", "");
   if (uri.starts_with(kTxPrefix)) {
@@ -204,6 +212,7 @@ McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arg
   if (!is_review && name != "explain_refusal") {
     return RpcError{rpc::kInvalidParams, "there is no prompt named '" + name.substr(0, 64) + "'"};
   }
+  if (auto moved = moved_folder()) return *std::move(moved);
   std::string text = is_review
                          ? "Review this change. Say first whether it should be committed, then "
                            "what is wrong, by file and line.\n\n"
@@ -256,6 +265,7 @@ std::vector<std::string> WorkspaceFeatures::complete(const Completion& wanted) {
   const std::string& typed = wanted.typed;
   const std::string& argument = wanted.argument;
   std::vector<std::string> out;
+  if (moved_folder()) return out;
   if (argument == "path") {
     const auto tx = wanted.resolved.find("tx");
     const bool is_named = tx != wanted.resolved.end() && tx->is_string();

@@ -60,6 +60,15 @@ class Conflicts(McpCase):
                                     ("galley_status", {}), ("galley_commit", {}), ("galley_undo", {})):
                 answer = client.call(tool, **arguments)
                 self.assertEqual(answer["structuredContent"]["error"]["reason"], "workspace.moved", tool)
+            tx = "0" * 12
+            for method, params in (("resources/read", {"uri": f"galley://tx/{tx}/files/long.txt"}),
+                                   ("resources/read", {"uri": "galley://history/1"}),
+                                   ("prompts/get", {"name": "review_transaction", "arguments": {}})):
+                self.assertIn("workspace.moved", client.ask(method, params)["error"]["message"], method)
+            values = client.ask("completion/complete", {
+                "ref": {"type": "ref/resource", "uri": "galley://tx/{tx}/files/{path}"},
+                "argument": {"name": "path", "value": ""}})["result"]["completion"]["values"]
+            self.assertEqual(values, [])
         self.assertEqual([self.file.read_text(), *(each.name for each in self.work.iterdir())], ["other\n", "long.txt"])
         self.assertEqual((away / "long.txt").read_text(), "".join(self.LINES))
         shutil.rmtree(self.work)
