@@ -46,6 +46,17 @@ void sort_strictest_first(std::vector<Judgement>& judgements) {
                    [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
 }
 
+/// A Python environment links to the Python of the host, unless it is told to copy it.
+std::string remedy_for_link(const RelPath& link) {
+  const RelPath folder = link.parent();
+  if (folder.name() == "bin" && link.name().starts_with("python")) {
+    return "make the environment with a copy of Python: python3 -m venv --copies --clear " +
+           folder.parent().str();
+  }
+  return "copy what it leads to, or link to a path inside the workspace, relative to the link's "
+         "directory";
+}
+
 /// Refuses symbolic links that do not lead inside, special files and special mode bits.
 Result<void> judge_node(const ProposedTree& tree, const Change& change,
                         std::vector<Judgement>& out) {
@@ -63,7 +74,7 @@ Result<void> judge_node(const ProposedTree& tree, const Change& change,
   if (end == LinkEnd::kOutside) {
     out.push_back(always(
         change.path, fmt::format("the symbolic link leads outside the workspace (to {})", target),
-        "link to a path inside the workspace, relative to the link's directory"));
+        remedy_for_link(change.path)));
   } else if (end == LinkEnd::kProtected) {
     out.push_back(always(
         change.path, fmt::format("the symbolic link leads into a protected directory ({})", target),

@@ -168,6 +168,40 @@ class InAPipe(RunCase):
         (kept,) = self.open_transactions()
         self.assertIn(f"kept in transaction {kept['tx']}: ".encode(), refused.stderr)
 
+    def test_the_advice_after_a_conflict_fits_the_run(self):
+        (self.work / "file").write_text("1\n2\n3\n")
+        options = ("--allow-write", str(self.scratch / "out"))
+        (self.scratch / "out").mkdir()
+        change = f"sed -i s/2/two/ file; echo done > {self.scratch}/out/done; read line"
+        with subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--commit", *options, "--", "sh", "-c", change],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, **self.environment}) as run:
+            wait_until(lambda: (self.scratch / "out" / "done").exists())
+            [one] = self.open_transactions()
+            (self.work / "file").write_text("1\nzwei\n3\n")
+            said = self.galley("commit", "--tx", one["tx"], expect=1).stderr.decode()
+            self.assertRegex(said, f"end it first: galley .*stop {one['tx']}\n")
+            self.assertNotIn("--conflict", said)
+            said = run.communicate(b"\n")[1].decode()
+        advice = f"commit --conflict=markers --tx {one['tx']}"
+        self.assertRegex(said, f"to merge by hand, with both sides between markers: galley .*{advice}\n")
+        said = self.galley(*advice.split(), expect=1).stderr.decode()
+        self.assertRegex(said, f"galley .*edit --tx {one['tx']} file; then: galley .*commit --tx {one['tx']}\n")
+        self.galley("edit", "--tx", one["tx"], "file", env={"EDITOR": "sed -i -e '/^[<=>|]/d'"}, expect=0)
+        self.galley("commit", "--tx", one["tx"], expect=0)
+        self.assertEqual((self.work / "file").read_text(), "1\nzwei\n2\ntwo\n3\n")
+
+    def test_the_remedy_for_the_links_of_a_python_environment_works(self):
+        plain = ["python3", "-m", "venv", "--without-pip", "v/env"]
+        said = self.galley("run", "--commit", "--", *plain, expect=1).stderr.decode()
+        remedy = "python3 -m venv --copies --clear v/env"
+        self.assertIn("make the environment with a copy of Python: " + remedy + "\n", said)
+        [one] = self.open_transactions()
+        self.galley("run", "--resume", one["tx"], "--commit", "--", *remedy.split(), "--without-pip", expect=0)
+        ran = subprocess.run([self.work / "v" / "env" / "bin" / "python", "-c", "import sys; print(sys.prefix)"],
+                             capture_output=True, check=True)
+        self.assertEqual(ran.stdout.decode().strip(), str(self.work / "v" / "env"))
+
     def test_a_run_that_changes_nothing_leaves_nothing(self):
         self.galley("run", "--", "true", expect=0)
         self.assertEqual(self.open_transactions(), [])
