@@ -49,7 +49,8 @@ std::string open_text(const OpenWork& work, const std::optional<ListedRun>& run)
       work.paths ? "stages " + counted(work.paths->size(), "file") : "is in use by a command now";
   std::string text = fmt::format("  {} {}\n", printable_line(work.tx), files);
   if (!run) return text;
-  const std::string state = !run->is_live           ? "interrupted"
+  const std::string state = run->has_ended          ? "ended"
+                            : !run->is_live         ? "interrupted"
                             : run->note.is_attached ? "attached"
                             : run->note.is_terminal ? "detached"
                                                     : "without a terminal";

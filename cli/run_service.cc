@@ -282,12 +282,13 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
 std::optional<ListedRun> run_of(Session& session, const std::string& tx) {
   const auto workspace = session.open();
   if (!workspace || persistent_of(**workspace).state() == nullptr) return std::nullopt;
-  const auto folder = RunFolder::open(*persistent_of(**workspace).state(), tx);
-  if (!folder) return std::nullopt;
-  auto note = folder->note();
-  const auto is_live = folder->is_live();
-  if (!note || !is_live) return std::nullopt;
-  return ListedRun{*std::move(note), *is_live};
+  const StateDirectory& state = *persistent_of(**workspace).state();
+  const auto folder = RunFolder::open(state, tx);
+  auto note = folder ? folder->note() : fail(folder.error());
+  const auto is_live = folder ? folder->is_live() : fail(folder.error());
+  if (note && is_live) return ListedRun{*std::move(note), *is_live};
+  if (auto last = last_run(state, tx)) return ListedRun{*std::move(last), false, true};
+  return std::nullopt;
 }
 
 std::string run_text(Session& session, const ListedRun& run) {
@@ -302,6 +303,10 @@ std::string run_text(Session& session, const ListedRun& run) {
            " -- PROGRAM\n";
   }
   text += fmt::format("  process {}  ", note.supervisor.pid);
+  if (run.has_ended) {
+    return text + "  ended: " + (note.ended.empty() ? "cut off" : printable_line(note.ended)) +
+           (note.is_terminal && !note.is_attached ? ", while it was detached" : "") + "\n";
+  }
   if (!note.is_terminal) return text + "without a terminal\n";
   return text + (note.is_attached ? "attached\n"
                                   : "detached; " + session.hint("attach " + note.tx) + "\n");
@@ -318,6 +323,7 @@ Json run_json(const ListedRun& run) {
   json["allow_write"] = note.writable;
   json["layers"] = note.layered;
   return json;
+  if (run.has_ended) json["ended"] = note.ended.empty() ? "cut off" : note.ended;
 }
 
 }  // namespace galley

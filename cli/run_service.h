@@ -44,6 +44,7 @@ struct ListedRun {
   bool is_live = false;
 };
 [[nodiscard]] std::optional<ListedRun> run_of(Session& session, const std::string& tx);
+  bool has_ended = false;  ///< and what it wrote is staged
 
 /// Returns a line for people, and the JSON.
 [[nodiscard]] std::string run_text(Session& session, const ListedRun& run);

@@ -192,6 +192,7 @@ Result<void> Transaction::collect_run() {
   }
   if (!is_over) return {};
   keep_commits_of(*folder, state_->stage->directory(), report);
+  GALLEY_TRY(keep_last_run(state_->stage->directory(), *note));
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
   return clear_removed_directories(place, workspace.place.clock());

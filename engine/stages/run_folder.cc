@@ -185,28 +185,53 @@ Result<bool> RunFolder::is_live() const {
   return !is_free;
 }
 
-Result<RunNote> RunFolder::note() const {
-  auto text = read_file(*directory_, chosen_path("run.json"), kMaxRunNoteBytes);
-  if (!text && text.error().kind == ErrorKind::kNotFound) return not_found(tx_);
-  if (!text) return fail(text.error());
+namespace {
+
+/// Parses the note of a run. Nothing is returned for a damaged one.
+std::optional<RunNote> parse_note(const std::string& text, const std::string& tx) {
   int depth = 0;
   const auto is_shallow = [&depth](int now, Json::parse_event_t, Json&) {
     depth = std::max(depth, now);
     return now <= kMaxDepth;
   };
   try {
-    const Json json = Json::parse(*text, is_shallow);
-    if (depth > kMaxDepth || json.at("schema") != kSchema) return damaged_note(*this);
+    const Json json = Json::parse(text, is_shallow);
+    if (depth > kMaxDepth || json.at("schema") != kSchema) return std::nullopt;
     RunNote note = from_json(json);
-    if (note.tx != tx_) return damaged_note(*this);
-    return note;
+    return note.tx == tx ? std::optional(std::move(note)) : std::nullopt;
   } catch (const Json::exception&) {
-    return damaged_note(*this);
+    return std::nullopt;
   }
 }
 
+std::string note_text(const RunNote& note) {
+  return to_json(note).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+Result<RunNote> RunFolder::note() const {
+  const auto text = read_file(*directory_, chosen_path("run.json"), kMaxRunNoteBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return not_found(tx_);
+  if (!text) return fail(text.error());
+  auto note = parse_note(*text, tx_);
+  if (!note) return damaged_note(*this);
+  return *std::move(note);
+}
+
+Result<void> keep_last_run(const WritableDirectory& stage, const RunNote& note) {
+  return replace_file(stage, "last-run.json", note_text(note));
+}
+
+std::optional<RunNote> last_run(const StateDirectory& state, const std::string& tx) {
+  const auto stage = state.root().open_directory(state.own("stage/" + tx));
+  const auto text = stage ? read_file(**stage, chosen_path("last-run.json"), kMaxRunNoteBytes)
+                          : fail(stage.error());
+  return text ? parse_note(*text, tx) : std::nullopt;
+}
+
 Result<void> RunFolder::write_note(const RunNote& note) const {
-  const std::string text = to_json(note).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = note_text(note);
   if (text.size() > kMaxRunNoteBytes) {
     return fail(ErrorKind::kQuota, "limit.run_note", "the command line of the run is too long");
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,6 +113,12 @@ class RunFolder {
   std::unique_ptr<WritableDirectory> directory_;
   std::unique_ptr<WritableFile> lock_;
 };
+
+/// Keeps the note of a run that has ended in `last-run.json` of its transaction, which outlives the
+/// run's folder: a person who was not attached then finds out what the transaction is.
+[[nodiscard]] Result<void> keep_last_run(const WritableDirectory& stage, const RunNote& note);
+/// The run of a transaction that ended last; nothing if none did, or if the note is damaged.
+[[nodiscard]] std::optional<RunNote> last_run(const StateDirectory& state, const std::string& tx);
 
 /// Checks the name of a run: letters, digits, `-`, `_` and `.`, and not an id.
 [[nodiscard]] Result<void> check_run_name(std::string_view name);

@@ -388,6 +388,23 @@ class WithoutItsTerminal(RunCase):
         self.assertEqual(again.finish(), 5)
         self.assertEqual((self.work / "kept.txt").read_text(), "kept\n")
 
+    def test_a_run_that_ended_without_its_terminal_is_listed_as_that(self):
+        go = self.scratch / "go"
+        go.mkdir()
+        script = f"echo new > new.txt; echo up; while ! test -e {go}/on; do sleep 0.05; done"
+        shell = self.on_terminal("run", "--commit", "--allow-write", go, "--", "sh", "-c", script)
+        shell.expect("up")
+        shell.vanish()
+        wait_until(lambda: any(not one["attached"] for one in self.notes()))
+        (go / "on").touch()
+        wait_until(lambda: not self.notes(), "the run did not end")
+        self.assertFalse((self.work / "new.txt").exists())
+        [one] = self.open_transactions()
+        self.assertEqual((one["run"]["live"], one["run"]["ended"], one["run"]["attached"]), (False, "exit 0", False))
+        self.assertIn(b"ended: exit 0, while it was detached\n", self.galley("status", expect=0).stdout)
+        self.galley("commit", "--tx", one["tx"], expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+
     def test_attaching_detaches_the_previous_client(self):
         shell = self.shell("--name", "mine")
         other = self.attach()
