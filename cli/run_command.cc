@@ -206,6 +206,20 @@ int conclude_dropped(Session& session, const RunEnding& ending) {
   return ending.status;
 }
 
+/// A program that nobody watches may switch the branch and forget it. Its changes then contain those
+/// of the other branch, so --commit does not commit them.
+void hold_back(Session& session, const std::string& tx, Json& document) {
+  const Error why{ErrorKind::kRefused, "run.other_branch",
+                  "not committed, because the program switched the git branch and --commit does "
+                  "not mix two branches: look at the changes, then " +
+                      session.hint("commit --tx " + tx),
+                  "", 0};
+  document["ok"] = false;
+  document["reason"] = why.reason;
+  document["message"] = why.message;
+  session.print_error_lines(why.message + "\n");
+}
+
 /// Ends a run whose layer is staged: asks whether to commit, keep or drop it.
 Result<int> conclude(Session& session, const RunEnding& ending) {
   if (ending.error) return fail(*ending.error);
@@ -217,9 +231,18 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   GALLEY_ASSIGN(RunCommits commits, RunCommits::of(session, ending.tx));
   say_summary(session, ending, listed, !commits.is_empty());
   say_layers(session, layers);
+  bool is_elsewhere = false;
+  if (ending.head) {
+    GALLEY_ASSIGN(is_elsewhere, commits.say_branch(*ending.head));
+  }
   commits.say();
   Json document = ending_json(ending, changes_json(proposal.changes()), layers_json(layers));
   AtEnd wish = wish_of(session.arguments().run);
+  const bool is_held_back = is_elsewhere && wish == AtEnd::kCommit && !proposal.is_empty();
+  if (is_held_back) {
+    hold_back(session, ending.tx, document);
+    wish = AtEnd::kKeep;
+  }
   const bool has_nothing_else = proposal.is_empty() && layers.empty();
   if (wish == AtEnd::kAsk && !has_nothing_else) {
     GALLEY_ASSIGN(wish, ask_at_end(session, transaction));
@@ -243,7 +266,7 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   }
   document["end"] = wish == AtEnd::kDrop || is_done ? "dropped" : "kept";
   if (session.is_json()) session.print(document);
-  return status;
+  return is_held_back && status == kExitDone ? kExitNo : status;
 }
 
 std::string place_of_run(const Session& session, const std::string& run) {

@@ -27,6 +27,17 @@ Result<RunCommits> RunCommits::of(Session& session, const std::string& tx) {
   return found;
 }
 
+Result<bool> RunCommits::say_branch(const RunRef& head) const {
+  constexpr std::string_view kBranches = "refs/heads/";
+  const std::string name = head.name.starts_with(kBranches)
+                               ? "branch " + printable_line(head.name.substr(kBranches.size()))
+                               : "commit " + head.id.substr(0, 12);
+  GALLEY_ASSIGN(const bool is_elsewhere, RunRepository(GitProgram(), objects_).is_elsewhere(head));
+  session_->say("git: the program switched to " + name + "; your files stay on your own branch" +
+                (is_elsewhere ? ", so the changes contain what differs between the two" : ""));
+  return is_elsewhere;
+}
+
 void RunCommits::say() const {
   for (const RunHistory& one : commits_) {
     session_->say(fmt::format("git: {} has {} made inside", printable_line(one.ref.name),

@@ -22,6 +22,9 @@ class RunCommits {
   static Result<RunCommits> of(Session& session, const std::string& tx);
 
   [[nodiscard]] bool is_empty() const { return commits_.empty(); }
+  /// Says that the run ended on another branch. Returns whether its changes therefore contain what
+  /// differs between the two.
+  Result<bool> say_branch(const RunRef& head) const;
   void say() const;
   [[nodiscard]] Json json() const;
 

@@ -189,6 +189,7 @@ RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& su
     if (!report->git_failure.empty()) {
       ending.walls.push_back("its git commits could not be kept: " + report->git_failure);
     }
+    ending.head = report->head;
     for (const std::string& note : report->notes) ending.walls.push_back(printable_line(note));
     ending.is_dropped = ending.was_begun && report->git_refs == 0 &&
                         is_empty(session, *transaction) && transaction->rollback().has_value();
@@ -226,6 +227,7 @@ std::string RunEnding::encode() const {
                {"protected", protected_paths},
                {"walls", walls}};
   if (error) json["error"] = encode_error(*error);
+  if (head) json["head"] = {{"name", head->name}, {"id", head->id}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -242,6 +244,9 @@ std::optional<RunEnding> RunEnding::decode(const std::string& text) {
   ending.ignored_paths = json.value("ignored", uint64_t{0});
   ending.protected_paths = json.value("protected", uint64_t{0});
   ending.walls = json.value("walls", std::vector<std::string>());
+  if (const auto head = json.find("head"); head != json.end() && head->is_object()) {
+    ending.head = RunRef{head->value("name", std::string()), head->value("id", std::string())};
+  }
   if (json.contains("error")) ending.error = decode_error(json.value("error", std::string()));
   return ending;
 }
@@ -298,15 +303,15 @@ std::string run_text(Session& session, const ListedRun& run) {
   std::string text = "    run";
   if (!note.name.empty()) text += " " + note.name;
   text += ": " + printable_line(program) + "  since " + rfc3339_utc(note.since_ns);
+  if (run.has_ended) {
+    return text + "  ended: " + (note.ended.empty() ? "cut off" : printable_line(note.ended)) +
+           (note.is_terminal && !note.is_attached ? ", while it was detached" : "") + "\n";
+  }
   if (!run.is_live) {
     return text + "  interrupted; go on with: " + session.hint("run --resume " + note.tx) +
            " -- PROGRAM\n";
   }
   text += fmt::format("  process {}  ", note.supervisor.pid);
-  if (run.has_ended) {
-    return text + "  ended: " + (note.ended.empty() ? "cut off" : printable_line(note.ended)) +
-           (note.is_terminal && !note.is_attached ? ", while it was detached" : "") + "\n";
-  }
   if (!note.is_terminal) return text + "without a terminal\n";
   return text + (note.is_attached ? "attached\n"
                                   : "detached; " + session.hint("attach " + note.tx) + "\n");
@@ -318,12 +323,12 @@ Json run_json(const ListedRun& run) {
   if (!note.name.empty()) json["name"] = note.name;
   if (run.is_live) json["pid"] = note.supervisor.pid;
   json["terminal"] = note.is_terminal;
+  if (run.has_ended) json["ended"] = note.ended.empty() ? "cut off" : note.ended;
   json["attached"] = run.is_live && note.is_attached;
   json["network"] = note.shares_network;
   json["allow_write"] = note.writable;
   json["layers"] = note.layered;
   return json;
-  if (run.has_ended) json["ended"] = note.ended.empty() ? "cut off" : note.ended;
 }
 
 }  // namespace galley

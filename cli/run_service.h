@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
+#include "engine/stages/run_commits.h"
 #include "engine/stages/run_folder.h"
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/terminal/run_socket.h"
@@ -24,6 +25,7 @@ struct RunEnding {
   uint64_t protected_paths = 0;
   std::vector<std::string> walls;  ///< denials of the sandbox, one line each
   std::optional<Error> error;      ///< why its changes are not staged
+  std::optional<RunRef> head;      ///< what it left checked out, if that is another branch
 
   [[nodiscard]] std::string encode() const;
   [[nodiscard]] static std::optional<RunEnding> decode(const std::string& text);
@@ -42,9 +44,9 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
 struct ListedRun {
   RunNote note;
   bool is_live = false;
+  bool has_ended = false;  ///< and what it wrote is staged
 };
 [[nodiscard]] std::optional<ListedRun> run_of(Session& session, const std::string& tx);
-  bool has_ended = false;  ///< and what it wrote is staged
 
 /// Returns a line for people, and the JSON.
 [[nodiscard]] std::string run_text(Session& session, const ListedRun& run);

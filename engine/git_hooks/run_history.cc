@@ -57,6 +57,21 @@ Result<std::vector<RunHistory>> RunRepository::history(const std::vector<RunRef>
   return all;
 }
 
+Result<bool> RunRepository::is_elsewhere(const RunRef& head) const {
+  GALLEY_ASSIGN(const std::string own, id_of("HEAD"));
+  std::string id = head.id;
+  if (id.empty()) {
+    GALLEY_ASSIGN(id, id_of(head.name));
+  }
+  if (own.empty() || id.empty() || own == id) return false;
+  GALLEY_ASSIGN(const PipedOutput above,
+                with_run_.try_run({"merge-base", "--is-ancestor", own, id}));
+  if (above.status != 0) return true;
+  GALLEY_ASSIGN(const std::string all, with_run_.run({"rev-list", "--count", id, "--not", own}));
+  GALLEY_ASSIGN(const std::string made, with_run_.run(new_in({"rev-list", "--count"}, id)));
+  return output_line(all) != output_line(made);
+}
+
 Result<void> RunRepository::copy(const std::vector<RunHistory>& commits) const {
   std::vector<std::string> list = {"rev-list", "--objects"};
   for (const RunHistory& one : commits) list.push_back(one.ref.id);

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "engine/pipeline/workspace_state.h"
+#include "engine/stages/run_commits.h"
 #include "engine/stages/run_folder.h"
 #include "staging/overlay/overlay.h"
 #include "staging/sandbox/absorb.h"
@@ -104,6 +105,7 @@ struct RunReport {
   uint64_t protected_paths = 0;  ///< below .git or .galley: dropped
   uint64_t git_refs = 0;         ///< kept references to its git commits (run_commits.h)
   std::string git_failure = {};  ///< why its git commits could not be kept
+  std::optional<RunRef> head = {};      ///< as switched_head() says
   std::vector<std::string> notes = {};  ///< lines that name other effects that are not staged
 };
 

@@ -53,10 +53,13 @@ RunReport report_of(const RunNote& note, const RunCapture& capture) {
 
 /// Keeps the git commits of a run, which would be lost with its layer. A failure is reported, and
 /// does not stop the staging.
-void keep_commits_of(const RunFolder& folder, const WritableDirectory& stage, RunReport& report) {
+void keep_commits_of(const RunFolder& folder, const Directory& files,
+                     const WritableDirectory& stage, RunReport& report) {
+  const auto own = files.open_directory(chosen_path(".git"));
   for (const char* layer : {"upper/.git", "git/upper"}) {
     const auto repository = folder.directory().open_writable_directory(chosen_path(layer));
     if (!repository) continue;
+    if (own && !report.head) report.head = switched_head(**repository, **own);
     const auto kept = keep_run_commits(**repository, stage);
     report.git_refs = std::max<uint64_t>(report.git_refs, kept.value_or(0));
     if (!kept) report.git_failure = kept.error().message;
@@ -191,7 +194,7 @@ Result<void> Transaction::collect_run() {
     GALLEY_TRY(save());
   }
   if (!is_over) return {};
-  keep_commits_of(*folder, state_->stage->directory(), report);
+  keep_commits_of(*folder, workspace.place.files(), state_->stage->directory(), report);
   GALLEY_TRY(keep_last_run(state_->stage->directory(), *note));
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));

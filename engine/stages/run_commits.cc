@@ -160,6 +160,23 @@ Result<RefNames> kept_refs(const Directory& stage) {
 
 }  // namespace
 
+std::optional<RunRef> switched_head(const Directory& layer, const Directory& own) {
+  const auto text = read_file(layer, chosen_path("HEAD"), kMaxRefBytes);
+  const auto before = read_file(own, chosen_path("HEAD"), kMaxRefBytes);
+  if (!text || !before || *text == *before) return std::nullopt;
+  constexpr std::string_view kBranch = "ref: refs/heads/";
+  std::string_view head = *text;
+  while (head.ends_with('\n')) head.remove_suffix(1);
+  if (!head.starts_with(kBranch)) {
+    if (!is_object_id(head)) return std::nullopt;
+    return RunRef{"HEAD", std::string(head)};
+  }
+  RunRef found{std::string(head.substr(kBranch.find("refs"))), ""};
+  const RefNames refs = refs_of(layer);
+  if (const auto set = refs.find(found.name); set != refs.end()) found.id = set->second;
+  return found;
+}
+
 Result<size_t> keep_run_commits(const WritableDirectory& repository,
                                 const WritableDirectory& stage) {
   RefNames made = refs_of(repository);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct RunRef {
 
 /// The names of submodules to whose repositories the run added objects. They are not kept.
 [[nodiscard]] std::vector<std::string> changed_submodules(const Directory& repository);
+
+/// What a run left checked out, if it is not what the repository `own` has: a branch, or `HEAD` if
+/// that is detached. The id is empty if the run did not set it. `layer` is the run's layer over the
+/// repository.
+[[nodiscard]] std::optional<RunRef> switched_head(const Directory& layer, const Directory& own);
 
 /// Returns the kept references.
 [[nodiscard]] Result<std::vector<RunRef>> run_refs(const Directory& stage);

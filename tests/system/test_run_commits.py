@@ -46,6 +46,38 @@ class GitCommits(RunCase):
         self.assertEqual([one["subject"] for one in kept["commits"]], ["third", "second"])
         self.assertEqual(self.subjects(), ["third", "second", "first"])
 
+    def other_branch(self):
+        self.git("checkout", "-q", "-b", "other")
+        (self.work / "theirs").write_text("theirs\n")
+        self.commit_outside("other")
+        self.git("checkout", "-q", "main")
+
+    def test_a_branch_that_the_program_switched_to_is_named_and_not_mixed_in(self):
+        self.other_branch()
+        told = "git: the program switched to branch other; your files stay on your own branch, so the changes contain " \
+               "what differs between the two\n"
+        for script in ("git checkout -q other; echo new > new", "git checkout -q other; " + COMMIT):
+            said = self.run_inside("--commit", script=script, expect=1).stderr.decode()
+            self.assertIn(told, said)
+            self.assertIn("not committed, because the program switched the git branch", said)
+            self.assertEqual(self.git("status", "--porcelain").stdout, b"")
+            [one] = self.open_transactions()
+            self.assertRegex(said, f"look at the changes, then galley .*commit --tx {one['tx']}\n")
+            self.galley("rollback", "--tx", one["tx"], expect=0)
+        document = json.loads(self.run_inside("--commit", "--json", script="git checkout -q other", expect=1).stdout)
+        self.assertEqual((document["ok"], document["reason"], document["end"]), (False, "run.other_branch", "kept"))
+        self.assertIn(told, self.run_inside("--keep", script="git checkout -q --detach other; git checkout -q other").stderr.decode())
+
+    def test_a_new_branch_of_the_program_is_named_and_its_files_are_committed(self):
+        self.other_branch()
+        plain = "git: the program switched to branch topic; your files stay on your own branch\n"
+        for script in ("git checkout -q -b topic; echo new > new", "git checkout -q -b topic; " + COMMIT):
+            self.assertIn(plain, self.run_inside("--commit", script=script).stderr.decode())
+            self.galley("undo", expect=0)
+        for script in ("git checkout -q other; git checkout -q main; echo new > new", "echo new > new"):
+            self.assertNotIn("switched", self.run_inside("--commit", script=script).stderr.decode())
+            self.galley("undo", expect=0)
+
     def test_kept_with_the_files_the_work_tree_is_clean(self):
         document = json.loads(self.run_inside("--commit", "--git-commits", "keep", "--json").stdout)
         self.assertEqual((document["end"], document["git_commits"][0]["kept"]), ("committed", True))
