@@ -98,7 +98,7 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
     session.terminal().print_message(text + document["message"].get<std::string>() + "\n");
     const bool has_lines = std::any_of(conflict.paths.begin(), conflict.paths.end(),
                                        [](const auto& path) { return !path.hunks.empty(); });
-    if (has_lines) explain_markers(session);
+    if (has_lines) explain_markers(session, "");
   }
   return kExitNo;
 }

@@ -13,8 +13,10 @@
 #include "cli/places.h"
 #include "cli/render.h"
 #include "cli/reports.h"
+#include "cli/run_service.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
+#include "server/agents/shell_patch.h"
 
 namespace galley {
 namespace {
@@ -179,15 +181,17 @@ Result<std::string> stage_markers(Session& session, Transaction& transaction,
   document["tx"] = transaction.id();
   document["marked"] = Json::array();
   std::string names;
+  std::string first;
   for (const MergedPath& path : known) {
     if (path.markers == 0) continue;
     document["marked"].push_back({{"path", path.path.str()}, {"markers", path.markers}});
+    if (names.empty()) first = shell_word(path.path.str());
     names += (names.empty() ? "" : ", ") + path.path.str();
   }
   // `edit` needs a directory.
   const bool is_on_branch = !session.arguments().global.repository.empty();
   const std::string edit = is_on_branch ? "stage --tx " + transaction.id() + " FILE"
-                                        : "edit --tx " + transaction.id() + " PATH";
+                                        : "edit --tx " + transaction.id() + " " + first;
   const std::string text = fmt::format(
       "staged with conflict markers in transaction {}: {}; edit what is between them with: {}; "
       "then: {}",
@@ -196,18 +200,24 @@ Result<std::string> stage_markers(Session& session, Transaction& transaction,
   return text;
 }
 
-void explain_markers(Session& session) {
+void explain_markers(Session& session, const std::string& tx) {
   const Arguments& arguments = session.arguments();
-  if (arguments.conflict == "markers") return;
-  if (arguments.command != "commit") {
+  // `exec --commit` has dropped its transaction.
+  if (arguments.conflict == "markers" || arguments.command == "exec") return;
+  constexpr std::array<std::string_view, 4> kHaveTheOption = {"apply", "undo", "redo", "pick"};
+  const auto run = tx.empty() ? std::nullopt : run_of(session, tx);
+  if (std::find(kHaveTheOption.begin(), kHaveTheOption.end(), arguments.command) !=
+      kHaveTheOption.end()) {
     session.say(
         "to merge by hand: the same with --conflict=markers stages both sides in a "
         "transaction, between markers");
-    return;
+  } else if (run && run->is_live) {
+    session.say("its program still runs, so put both sides into the file there; or end it first: " +
+                session.hint("stop " + tx));
+  } else {
+    session.say("to merge by hand, with both sides between markers: " +
+                session.hint("commit --conflict=markers" + (tx.empty() ? "" : " --tx " + tx)));
   }
-  const std::string tx = arguments.tx.empty() ? "" : " --tx " + arguments.tx;
-  session.say("to merge by hand, with both sides between markers: " +
-              session.hint("commit --conflict=markers" + tx));
 }
 
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
@@ -234,7 +244,7 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
       session.terminal().print_message(text);
       const bool has_lines = std::any_of(shown.paths.begin(), shown.paths.end(),
                                          [](const auto& path) { return !path.hunks.empty(); });
-      if (has_lines) explain_markers(session);
+      if (has_lines) explain_markers(session, document.value("tx", session.arguments().tx));
     }
     return kExitNo;
   }

@@ -52,8 +52,8 @@ Result<void> show_preview(Session& session, const Preview& preview, Json& docume
 /// 1 if it refuses.
 Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& document);
 
-/// Says how to get both sides of a line conflict with markers.
-void explain_markers(Session& session);
+/// Says how to get both sides of a line conflict with markers. `tx` may be empty.
+void explain_markers(Session& session, const std::string& tx);
 
 /// Ends a command that committed: reports the commit, or why there is none, as text or in
 /// `document`. `words` describe the action to people; if they are empty, the text says how to undo

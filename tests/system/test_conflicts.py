@@ -79,7 +79,7 @@ class Conflicts(SystemCase):
         self.edited_on_both_sides()
         said = self.galley("commit", "--conflict=markers", expect=1).stderr.decode().rstrip().splitlines()
         self.assertIn("staged with conflict markers", said[-1])
-        self.assertIn("edit --tx", said[-1])
+        self.assertRegex(said[-1], r"edit --tx \w+ a\.txt; then: galley .*commit --tx \w+$")
         self.assertTrue(any("nothing was committed" in line for line in said[:-1]), said)
 
     def edited_on_both_sides(self):
