@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,6 +19,7 @@
 #include "engine/history/turns.h"
 #include "engine/history/undo.h"
 
+#include "server/agents/shell_patch.h"
 namespace galley {
 namespace {
 
@@ -197,6 +199,32 @@ Error with_path_hint(Error error, const Workspace& workspace, const std::string&
 }
 
 /// Undoes or redoes one transaction, or only the paths in `words`.
+/// Adds the way out to the error about a file that its owner may not read: the mode that it had
+/// before a transaction took that right away. With this mode, its contents can be compared.
+Error with_readable_mode(const History& history, Error error) {
+  constexpr size_t kLooks = 100;
+  constexpr uint32_t kOwnerReads = 0400;
+  if (error.os_error != EACCES || error.path.empty()) return error;
+  std::string mode = "u+r";
+  HistoryFilter newest;
+  newest.with_lines = false;
+  newest.limit = kLooks;
+  const auto known = history.list(newest);
+  for (size_t i = 0; known && i < known->size() && mode == "u+r"; ++i) {
+    const auto proposal = history.proposal_of((*known)[i].id);
+    if (!proposal) continue;
+    for (const Change& change : proposal->changes()) {
+      const bool is_taken = change.path.str() == error.path &&
+                            (change.before.mode & kOwnerReads) != 0 &&
+                            (change.after.mode & kOwnerReads) == 0;
+      if (is_taken) mode = fmt::format("{:o}", change.before.mode);
+    }
+  }
+  error.message +=
+      "; make it readable, then repeat the command: chmod " + mode + " " + shell_word(error.path);
+  return error;
+}
+
 Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
                       const std::vector<std::string>& words) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -213,9 +241,11 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
   }
   GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, words));
   const Clock& clock = place_of(*workspace).clock();
-  GALLEY_ASSIGN(const UndoOutcome outcome,
-                is_redo ? plan_redo(history, place_of(*workspace).files(), id, clock, options)
-                        : plan_undo(history, place_of(*workspace).files(), id, clock, options));
+  const auto planned = is_redo
+                           ? plan_redo(history, place_of(*workspace).files(), id, clock, options)
+                           : plan_undo(history, place_of(*workspace).files(), id, clock, options);
+  if (!planned) return fail(with_readable_mode(history, planned.error()));
+  const UndoOutcome& outcome = *planned;
   Json document = {{"schema", is_redo ? "galley.redo/1" : "galley.undo/1"}, {"ok", true}};
   std::string nothing;
   if (const auto* none = std::get_if<NothingToUndo>(&outcome)) {
@@ -334,10 +364,10 @@ Result<int> take_back_together(Session& session) {
     return finish_undo(session, NothingToUndo{}, document, "all of it is undone already");
   }
   GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, {}));
-  GALLEY_ASSIGN(const UndoOutcome outcome,
-                plan_undo_together(history, place_of(*workspace).files(), ids,
-                                   place_of(*workspace).clock(), options));
-  return finish_undo(session, outcome, document,
+  const auto planned = plan_undo_together(history, place_of(*workspace).files(), ids,
+                                          place_of(*workspace).clock(), options);
+  if (!planned) return fail(with_readable_mode(history, planned.error()));
+  return finish_undo(session, *planned, document,
                      "the workspace already is as it was before these transactions");
 }
 

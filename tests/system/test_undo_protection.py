@@ -35,6 +35,17 @@ class Protection(SystemCase):
                 self.galley("redo", expect=0)
                 self.assertFalse(folder.exists())
 
+    @unittest.skipIf(os.geteuid() == 0, "root reads every file")
+    def test_undo_of_a_taken_right_to_read_says_the_way_out(self):
+        (self.work / "file").write_text("text\n")
+        (self.work / "file").chmod(0o640)
+        self.commit("echo more >> file; echo new > new; chmod 000 file")
+        said = self.galley("undo", expect=3).stderr.decode()
+        self.assertIn("cannot open file: Permission denied; make it readable, then repeat the command: chmod 640 file\n", said)
+        (self.work / "file").chmod(0o640)
+        self.galley("undo", expect=0)
+        self.assertEqual(((self.work / "file").read_text(), (self.work / "new").exists()), ("text\n", False))
+
     def test_a_moved_folder_keeps_its_sticky_and_setgid_bits(self):
         for mode in (0o1777, 0o2770, 0o3775, 0o755):
             with self.subTest(mode=oct(mode)):
