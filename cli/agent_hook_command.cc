@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "cli/agent_processes.h"
 #include "cli/commands.h"
+#include "cli/made_edits.h"
 #include "cli/places.h"
 #include "engine/commit/outcome.h"
 #include "engine/pipeline/agent_session.h"
@@ -39,9 +40,6 @@ namespace {
 /// Every agent treats this status as a no, with the reason on standard error. Any other status
 /// except 0 means a broken hook to them, and they allow the call.
 constexpr int kDenied = 2;
-
-/// Another call of the agent may change a file while an edit of it is recorded.
-constexpr int kRecordTries = 5;
 
 /// The environment variable `GALLEY_HOOK_TIMEOUT`, in seconds, can shorten kMaxHookTime.
 std::chrono::seconds hook_time() {
@@ -183,10 +181,15 @@ void keep_edit(Session& session, Workspace& workspace, const HookRequest& reques
                const Proposal& proposal) {
   if (proposal.is_empty()) return;
   const auto ensured = persistent_of(workspace).ensure();
-  const auto kept =
-      ensured ? AgentSession(*persistent_of(workspace).state(), request.session)
-                    .keep_edit(request.call(), proposal, place_of(workspace).clock().wall_ns())
-              : fail(ensured.error());
+  CommitMeta meta;
+  meta.agent = session.arguments().global.agent;
+  meta.tool = first_words(request.tool, kMaxPromptBytes);
+  meta.message = session.transaction_options().message;
+  meta.session = request.session;
+  const auto kept = ensured ? AgentSession(*persistent_of(workspace).state(), request.session)
+                                  .keep_edit(AgentSession::edit_of(request.call()), proposal, meta,
+                                             place_of(workspace).clock().wall_ns())
+                            : fail(ensured.error());
   if (!kept) session.say("this edit will not be on record: " + kept.error().message);
 }
 
@@ -267,73 +270,15 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   return objection;
 }
 
-std::string path_of(const AgentSession::MadeEdit& made) {
-  return made.change.is_empty() ? std::string() : made.change.changes().back().path.str();
-}
-
-/// Records an edit. Returns why it is not on record: empty if it is, nothing if the file changed
-/// meanwhile.
-Result<std::optional<std::string>> commit_edit(Session& session, Workspace& workspace,
-                                               const HookRequest& request,
-                                               const AgentSession::MadeEdit& made) {
-  const std::string path = path_of(made);
-  CommitRequest commit;
-  commit.tool = first_words(request.tool, kMaxPromptBytes);
-  commit.is_in_place = true;
-  TransactionOptions who = session.transaction_options();
-  if (who.message.empty()) who.message = commit.tool + " " + path;
-  const auto refusal = [&](const Verdict& verdict) {
-    return "'" + path + "' was written in another way than it was judged, and it is refused now: " +
-           verdict_summary(verdict) + "; put it right. Galley did not record this edit";
-  };
-  if (!made.problem.empty()) {
-    if (path.empty()) return made.problem + ", so it is not on record";
-    GALLEY_ASSIGN(const Preview preview, workspace.judge(made.change, who));
-    if (!preview.verdict.is_approved()) return refusal(preview.verdict);
-    return made.problem + ". Galley did not record this edit";
-  }
-  if (made.change.is_empty()) return std::string();
-  GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(made.change, who, commit));
-  if (const auto* refused = std::get_if<Refused>(&outcome))
-    return refusal(refused->preview.verdict);
-  if (std::holds_alternative<Conflict>(outcome)) return std::optional<std::string>();
-  return std::string();
-}
-
 /// Records an edit that the agent made. Returns what the model must know; usually nothing.
-Result<std::string> record_edit(Session& session, const HookRequest& request) {
+Result<std::string> record_reported_edit(Session& session, const HookRequest& request) {
   if (agent_tool(request, session.arguments().agents.file_servers) == nullptr) return std::string();
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const StateDirectory* state = persistent_of(*workspace).state();
   if (state == nullptr) return std::string();
   const AgentSession agent(*state, request.session);
-  GALLEY_ASSIGN(const auto held, agent.hold_edit(request.call()));
-  if (held == nullptr) return std::string();
-  Result<std::string> words = std::string();
-  for (int tries = 0; tries < kRecordTries; ++tries) {
-    const auto made =
-        agent.made_edit(request.call(), place_of(*workspace).files(), place_of(*workspace).clock());
-    if (made && !*made) return std::string();
-    const auto said = made ? commit_edit(session, *workspace, request, **made) : fail(made.error());
-    words = said ? Result<std::string>(said->value_or(
-                       "'" + path_of(**made) +
-                       "' changed again while Galley recorded this edit, so it is not "
-                       "on record"))
-                 : fail(said.error());
-    if (words && made && !(*made)->problem.empty()) {
-      GALLEY_ASSIGN(const auto kept, agent.rescue_old(request.call(), **made));
-      for (const std::string& name : kept) {
-        *words += "; what it held before is kept: galley rescue show " + shell_word(name);
-      }
-    }
-    if (!said || *said) break;
-  }
-  // After a failure what is kept stays, so that a repeated report can record it.
-  if (words) GALLEY_TRY(agent.forget_edit(request.call()));
-  if (words && words->empty()) return words;
-  GALLEY_TRY(agent.lose_edit(request.call()));
-  session.say(words ? *words : words.error().message);
-  return words;
+  return record_edit({session, *workspace, agent}, AgentSession::edit_of(request.call()),
+                     AgentSession::EditReport::kCame);
 }
 
 /// Returns the state for notes about a session; null in a folder that is no workspace yet. A
@@ -358,11 +303,23 @@ Result<void> note_agent(Session& session, const HookRequest& request) {
   return AgentSession(*state, request.session).note_process(*agent);
 }
 
+/// Records the edits of the ending turn that the agent made and did not report, because it was
+/// stopped between. A failure must not keep the turn from its end.
+void settle_missed_edits(Session& session, const HookRequest& request,
+                         const StateDirectory& state) {
+  const auto workspace = session.open();
+  const AgentSession agent(state, request.session);
+  const auto settled = workspace ? settle_edits({session, **workspace, agent}, MissedEdits::kClear)
+                                 : fail(workspace.error());
+  if (!settled) session.say(settled.error().message);
+}
+
 /// Begins a turn of the agent's session. Without a session there is nothing that could be grouped.
 Result<void> begin_turn(Session& session, const HookRequest& request) {
   if (request.session.empty()) return {};
   GALLEY_ASSIGN(const StateDirectory* state, state_for_notes(session));
   if (state == nullptr) return {};
+  settle_missed_edits(session, request, *state);
   GALLEY_TRY(AgentSession(*state, request.session).begin_turn(request.prompt));
   return note_agent(session, request);
 }
@@ -373,6 +330,7 @@ Result<void> end_turn(Session& session, const HookRequest& request) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const StateDirectory* state = persistent_of(*workspace).state();
   if (state == nullptr) return {};
+  settle_missed_edits(session, request, *state);
   return AgentSession(*state, request.session).end_turn();
 }
 
@@ -380,7 +338,7 @@ Result<void> end_turn(Session& session, const HookRequest& request) {
 /// only a warning.
 void note_report(Session& session, const HookRequest& request) {
   Result<std::string> words = std::string();
-  if (request.event == HookEvent::kAfter) words = record_edit(session, request);
+  if (request.event == HookEvent::kAfter) words = record_reported_edit(session, request);
   Result<void> noted;
   if (request.event == HookEvent::kPrompt) noted = begin_turn(session, request);
   if (request.event == HookEvent::kEnd) noted = end_turn(session, request);

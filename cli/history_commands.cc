@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/history_text.h"
+#include "cli/made_edits.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "engine/audit/recorded_calls.h"
@@ -18,8 +19,8 @@
 #include "engine/history/index.h"
 #include "engine/history/turns.h"
 #include "engine/history/undo.h"
-
 #include "server/agents/shell_patch.h"
+
 namespace galley {
 namespace {
 
@@ -198,7 +199,6 @@ Error with_path_hint(Error error, const Workspace& workspace, const std::string&
   return error;
 }
 
-/// Undoes or redoes one transaction, or only the paths in `words`.
 /// Adds the way out to the error about a file that its owner may not read: the mode that it had
 /// before a transaction took that right away. With this mode, its contents can be compared.
 Error with_readable_mode(const History& history, Error error) {
@@ -225,6 +225,7 @@ Error with_readable_mode(const History& history, Error error) {
   return error;
 }
 
+/// Undoes or redoes one transaction, or only the paths in `words`.
 Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
                       const std::vector<std::string>& words) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -347,6 +348,23 @@ Result<std::vector<TxId>> ids_of_group(Session& session, const History& history)
                   "'; " + session.hint("turns") + " lists turns with their sessions");
 }
 
+/// Records what the agent of --session or --turn changed and did not report, so that it is undone
+/// with the rest.
+Result<void> settle_group(Session& session, Workspace& workspace) {
+  const StateDirectory* state = persistent_of(workspace).state();
+  const Arguments& arguments = session.arguments();
+  if (state == nullptr || arguments.dry_run) return {};
+  std::string id = arguments.of_session;
+  if (!arguments.turn.empty()) {
+    const History history(*state);
+    const auto turn = find_turn(history, arguments.turn, session.hooked_session());
+    if (turn) id = turn->session;  // its error comes from the undo
+  }
+  if (id.empty()) return {};
+  const AgentSession agent(*state, id);
+  return settle_edits({session, workspace, agent}, MissedEdits::kAll);
+}
+
 /// Undoes a session or a turn with one commit.
 Result<int> take_back_together(Session& session) {
   const Arguments& arguments = session.arguments();
@@ -356,6 +374,7 @@ Result<int> take_back_together(Session& session) {
                 "part of them with --path PATH");
   }
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_TRY(settle_group(session, *workspace));
   GALLEY_ASSIGN(const History history, open_history(session, "undo"));
   GALLEY_ASSIGN(const std::vector<TxId> ids, ids_of_group(session, history));
   say_lost_edits(session, *workspace, arguments.of_session);

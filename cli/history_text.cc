@@ -10,10 +10,12 @@
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "cli/made_edits.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/workspace_state.h"
+#include "server/agents/shell_patch.h"
 
 namespace galley {
 namespace {
@@ -184,7 +186,15 @@ std::string transaction_line(const TxSummary& summary, bool has_color) {
 void say_lost_edits(Session& session, Workspace& workspace, const std::string& id) {
   const StateDirectory* state = persistent_of(workspace).state();
   if (id.empty() || state == nullptr) return;
-  const size_t lost = AgentSession(*state, id).lost_edits();
+  const AgentSession agent(*state, id);
+  if (const size_t missed = missed_edits(workspace, agent); missed > 0) {
+    session.say(fmt::format(
+        "{} of session {} {} not on record yet, because the agent did not report {}: {} records "
+        "and reverts {}",
+        counted(missed, "edit"), id, missed == 1 ? "is" : "are", missed == 1 ? "it" : "them",
+        session.hint("undo --session " + shell_word(id)), missed == 1 ? "it" : "them"));
+  }
+  const size_t lost = agent.lost_edits();
   if (lost == 0) return;
   session.say(fmt::format("{} of session {} {} not on record", counted(lost, "edit"), id,
                           lost == 1 ? "is" : "are"));

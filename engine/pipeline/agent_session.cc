@@ -37,9 +37,13 @@ RelPath process_name(const ProcessIdentity& process) {
   return chosen_path(std::to_string(process.pid));
 }
 
-std::string edit_name(std::string_view call) { return ContentId::of(call).hex() + ".j"; }
-std::string lost_name(std::string_view call) {
-  return ContentId::of(call).hex() + std::string(kLostEnding);
+constexpr std::string_view kKeptEnding = ".j";
+
+std::string kept_name(const AgentSession::EditName& edit) {
+  return edit + std::string(kKeptEnding);
+}
+std::string lost_name(const AgentSession::EditName& edit) {
+  return edit + std::string(kLostEnding);
 }
 
 /// Writes both sides of each path, in the format of a journal.
@@ -109,18 +113,21 @@ bool is_of_an_op(const Journal& journal, const ContentId& content) {
 
 /// A new file contains no text of others. A formatter's changes of it are the agent's, too. So is
 /// another mode of the judged content: programs that replace a file lose its mode.
-bool is_all_of_the_edit(const JournalOp& op, const Node& now) {
+bool is_all_of_the_edit(const JournalOp& op, const Node& now, AgentSession::EditReport report) {
   const bool is_judged_text = now.kind == FileKind::kRegular &&
                               op.before.node.kind == FileKind::kRegular &&
                               now.content == op.after.node.content;
   if (is_judged_text && now.mode != op.after.node.mode) return true;
   if (op.before.node.kind != FileKind::kAbsent) return false;
-  return now == op.after.node || !op.renamed_from;
+  const bool is_reported = report == AgentSession::EditReport::kCame;
+  return now == op.after.node || (is_reported && !op.renamed_from);
 }
 
 /// Takes the judged edit out of the present files by a three-way merge. Returns the state without
 /// the edit: a save or a commit since then stays in it.
-Result<AgentSession::MadeEdit> without_others(const Journal& journal, const Directory& workspace,
+Result<AgentSession::MadeEdit> without_others(const Journal& journal,
+                                              AgentSession::EditReport report,
+                                              const Directory& workspace,
                                               const std::shared_ptr<ContentStore>& store,
                                               const Clock& clock) {
   Overlay view(workspace, store, clock);
@@ -132,7 +139,7 @@ Result<AgentSession::MadeEdit> without_others(const Journal& journal, const Dire
     if (now == op.before.node) continue;
     GALLEY_TRY(keep_present(view, op.path, now, *store));
     since_judged.push_back(Change{op.path, op.before.node, now, {}, {}, {}});
-    if (is_all_of_the_edit(op, now)) {
+    if (is_all_of_the_edit(op, now, report)) {
       recorded.push_back(since_judged.back());
     } else {
       reverse.push_back(Change{op.path, op.after.node, op.before.node, {}, {}, {}});
@@ -154,12 +161,21 @@ Result<AgentSession::MadeEdit> without_others(const Journal& journal, const Dire
   if (rebased != nullptr && recorded.size() == since_judged.size()) {
     std::sort(recorded.begin(), recorded.end(),
               [](const Change& a, const Change& b) { return a.path < b.path; });
-    return AgentSession::MadeEdit{Proposal::from(std::move(recorded), store), ""};
+    return AgentSession::MadeEdit{Proposal::from(std::move(recorded), store), "", journal.meta};
+  }
+  if (report == AgentSession::EditReport::kMissing) {
+    // If the edit can still be made, the agent did not make it.
+    GALLEY_ASSIGN(const RebaseOutcome ahead,
+                  rebase(Proposal::from(journal.changes(), store), workspace, clock));
+    if (std::holds_alternative<Rebased>(ahead)) {
+      return AgentSession::MadeEdit{Proposal::from({}, store), "", journal.meta};
+    }
   }
   std::string problem = "'" + since_judged.back().path.str() +
                         "' has other changes than the judged edit, so it is not known which are "
                         "the agent's";
-  return AgentSession::MadeEdit{Proposal::from(std::move(since_judged), store), std::move(problem)};
+  return AgentSession::MadeEdit{Proposal::from(std::move(since_judged), store), std::move(problem),
+                                journal.meta};
 }
 
 }  // namespace
@@ -251,9 +267,25 @@ Result<void> check_session_id(std::string_view id) {
                           kMaxSessionBytes));
 }
 
-Result<void> AgentSession::keep_edit(std::string_view call, const Proposal& proposal,
-                                     int64_t now_ns) const {
-  const RelPath file = place(edit_name(call));
+AgentSession::EditName AgentSession::edit_of(std::string_view call) {
+  return ContentId::of(call).hex();
+}
+
+std::vector<AgentSession::EditName> AgentSession::kept_edits() const {
+  const auto folder = state_->root().open_directory(state_->own(folder_));
+  const auto files = folder ? (*folder)->list() : fail(folder.error());
+  std::vector<EditName> edits;
+  if (!files) return edits;  // most sessions keep nothing
+  for (const DirectoryEntry& file : *files) {
+    if (!file.name.ends_with(kKeptEnding)) continue;
+    edits.push_back(file.name.substr(0, file.name.size() - kKeptEnding.size()));
+  }
+  return edits;
+}
+
+Result<void> AgentSession::keep_edit(const EditName& edit, const Proposal& proposal,
+                                     const CommitMeta& meta, int64_t now_ns) const {
+  const RelPath file = place(kept_name(edit));
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
   GALLEY_ASSIGN(const auto written,
                 state_->root().open_writable_file(file, OpenMode::kOpenOrCreate, kPrivateFile));
@@ -261,22 +293,24 @@ Result<void> AgentSession::keep_edit(std::string_view call, const Proposal& prop
   if (!is_held) return {};  // another hook keeps the same edit
   // Empty until both sides are known, so that an edit that cannot be kept is noticed.
   GALLEY_TRY(written->truncate(0));
-  GALLEY_ASSIGN(const Journal journal, journal_of(proposal, state_->workspace_id(), now_ns));
+  GALLEY_ASSIGN(Journal journal, journal_of(proposal, state_->workspace_id(), now_ns));
+  journal.meta = meta;
   return write_kept(*state_, *written, journal);
 }
 
-Result<std::unique_ptr<File>> AgentSession::hold_edit(std::string_view call) const {
-  auto file = state_->root().open_file(place(edit_name(call)));
+Result<std::unique_ptr<File>> AgentSession::hold_edit(const EditName& edit) const {
+  auto file = state_->root().open_file(place(kept_name(edit)));
   if (!file && file.error().kind == ErrorKind::kNotFound) return std::unique_ptr<File>();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const bool is_held, (*file)->try_lock(LockMode::kExclusive));
   return is_held ? std::move(*file) : nullptr;
 }
 
-Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(std::string_view call,
+Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(const EditName& edit,
+                                                                      EditReport report,
                                                                       const Directory& workspace,
                                                                       const Clock& clock) const {
-  const auto file = state_->root().open_file(place(edit_name(call)));
+  const auto file = state_->root().open_file(place(kept_name(edit)));
   if (!file && file.error().kind == ErrorKind::kNotFound) return std::optional<MadeEdit>();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
@@ -287,7 +321,7 @@ Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(std::strin
                         clock.wall_ns() - journal.time_ns <= kKeptEditLastsNs;
   if (!is_valid) {
     return std::optional(
-        MadeEdit{Proposal::from({}, nullptr), "the state before this edit could not be kept"});
+        MadeEdit{Proposal::from({}, nullptr), "the state before this edit could not be kept", {}});
   }
   auto store = make_memory_store();
   for (const auto& [id, content] : journal.images) GALLEY_TRY(store->put(content));
@@ -296,14 +330,14 @@ Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(std::strin
     GALLEY_ASSIGN(const Content content, read_blob(state_->root(), state_->own("blob"), id));
     GALLEY_TRY(store->put(content));
   }
-  GALLEY_ASSIGN(MadeEdit made, without_others(journal, workspace, store, clock));
+  GALLEY_ASSIGN(MadeEdit made, without_others(journal, report, workspace, store, clock));
   return std::optional(std::move(made));
 }
 
-Result<std::vector<std::string>> AgentSession::rescue_old(std::string_view call,
+Result<std::vector<std::string>> AgentSession::rescue_old(const EditName& edit,
                                                           const MadeEdit& made) const {
   constexpr size_t kDigits = 12;
-  const std::string folder = "edit-" + ContentId::of(call).hex().substr(0, kDigits);
+  const std::string folder = "edit-" + edit.substr(0, kDigits);
   std::vector<std::string> names;
   for (const Change& change : made.change.changes()) {
     if (change.before.kind != FileKind::kRegular) continue;
@@ -317,16 +351,16 @@ Result<std::vector<std::string>> AgentSession::rescue_old(std::string_view call,
   return names;
 }
 
-Result<void> AgentSession::forget_edit(std::string_view call) const {
-  for (const std::string& name : {edit_name(call), lost_name(call)}) {
+Result<void> AgentSession::forget_edit(const EditName& edit) const {
+  for (const std::string& name : {kept_name(edit), lost_name(edit)}) {
     const auto removed = state_->root().remove_file(place(name));
     if (!removed && removed.error().kind != ErrorKind::kNotFound) return fail(removed.error());
   }
   return {};
 }
 
-Result<void> AgentSession::lose_edit(std::string_view call) const {
-  const RelPath file = place(lost_name(call));
+Result<void> AgentSession::lose_edit(const EditName& edit) const {
+  const RelPath file = place(lost_name(edit));
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
   GALLEY_TRY(state_->root().open_writable_file(file, OpenMode::kOpenOrCreate, kPrivateFile));
   return {};
@@ -363,7 +397,7 @@ Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_
         --left;
         continue;
       }
-      const int64_t lasts = !file.name.ends_with(".j") ? kSessionLastsNs : kKeptEditLastsNs;
+      const int64_t lasts = file.name.ends_with(kKeptEnding) ? kKeptEditLastsNs : kSessionLastsNs;
       if (now_ns - stat.mtime_ns <= lasts) continue;
       if (file.name == "turn" && kept.contains(folder.name)) continue;
       ++done.files;

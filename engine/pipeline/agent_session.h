@@ -12,6 +12,7 @@
 #include <galley/path.h>
 #include "base/clock.h"
 #include "base/result.h"
+#include "engine/commit/outcome.h"
 #include "engine/commit/state_directory.h"
 #include "engine/stages/run_folder.h"
 #include "staging/fs/directory.h"
@@ -63,19 +64,30 @@ class AgentSession {
     /// Why the edit cannot be recorded; else empty. `change` then begins at the judged state, and
     /// may have changes of others.
     std::string problem;
+    CommitMeta meta;  ///< as keep_edit() got it
+  };
+  /// The name of what is kept of one edit.
+  using EditName = std::string;
+  /// The name of the edit that the call `call` of the agent makes.
+  [[nodiscard]] static EditName edit_of(std::string_view call);
+  enum class EditReport : uint8_t {
+    kCame,     ///< the agent reported the edit
+    kMissing,  ///< it may not have made it, so a new file must be exactly the judged one
   };
 
-  /// Keeps both sides of the edit that the call `call` of the agent is about to make. An edit that
-  /// cannot be kept leaves an empty file, so that made_edit() can say so.
+  /// Keeps both sides of an edit that the agent is about to make. `meta` says who will have made
+  /// it. An edit that cannot be kept leaves an empty file, so that made_edit() can say so.
   /// Errors: kQuota `limit.kept_edit` above kMaxKeptEditBytes.
-  [[nodiscard]] Result<void> keep_edit(std::string_view call, const Proposal& proposal,
-                                       int64_t now_ns) const;
+  [[nodiscard]] Result<void> keep_edit(const EditName& edit, const Proposal& proposal,
+                                       const CommitMeta& meta, int64_t now_ns) const;
+  /// The edits of which something is kept: their agent has not reported them.
+  [[nodiscard]] std::vector<EditName> kept_edits() const;
   /// Holds what is kept of the edit, as long as the returned file lives. Null if nothing is kept or
   /// another process holds it: two hooks may report one call.
-  [[nodiscard]] Result<std::unique_ptr<File>> hold_edit(std::string_view call) const;
-  /// Compares the present state with the kept one. Empty if nothing is kept of this call. The
+  [[nodiscard]] Result<std::unique_ptr<File>> hold_edit(const EditName& edit) const;
+  /// Compares the present state with the kept one. Empty if nothing is kept of this edit. The
   /// caller ends with forget_edit(), lose_edit() or both.
-  [[nodiscard]] Result<std::optional<MadeEdit>> made_edit(std::string_view call,
+  [[nodiscard]] Result<std::optional<MadeEdit>> made_edit(const EditName& edit, EditReport report,
                                                           const Directory& workspace,
                                                           const Clock& clock) const;
   /// Notes that the process of an agent works in this session. Its `galley mcp` asks for it.
@@ -87,12 +99,12 @@ class AgentSession {
 
   /// Keeps the old contents of an edit that cannot be recorded below rescue/. Returns their names
   /// there, as `galley rescue` takes them.
-  [[nodiscard]] Result<std::vector<std::string>> rescue_old(std::string_view call,
+  [[nodiscard]] Result<std::vector<std::string>> rescue_old(const EditName& edit,
                                                             const MadeEdit& made) const;
   /// Removes what is kept of an edit: it is on record, or nothing was changed.
-  [[nodiscard]] Result<void> forget_edit(std::string_view call) const;
+  [[nodiscard]] Result<void> forget_edit(const EditName& edit) const;
   /// Notes that an edit was made and is not on record.
-  [[nodiscard]] Result<void> lose_edit(std::string_view call) const;
+  [[nodiscard]] Result<void> lose_edit(const EditName& edit) const;
   /// The edits of this session that are not on record, as far as is known.
   [[nodiscard]] size_t lost_edits() const;
 

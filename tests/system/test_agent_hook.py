@@ -1007,6 +1007,50 @@ class OneWorld(HookCase):
         self.assertIn(lost, self.galley("undo", "--session", "s", expect=0).stderr)
         self.assertIn("a person's 3\n", main.read_text())
 
+    def test_an_edit_that_was_not_reported_is_recorded_at_the_end_of_its_turn(self):
+        main, arguments, make = self.edit_of_line_3()
+        before = main.read_text()
+        for number, finish in enumerate((self.end, lambda: self.prompt("go on"))):
+            self.prompt("first")
+            self.judge(arguments)  # another call that is still to be made is not touched
+            self.judge({**arguments, "old_string": "line 20\n", "new_string": "later\n"}, call="pending")
+            make()
+            finish()
+            [turn] = self.turns()[:1]
+            self.assertEqual((turn["prompt"], turn["agent"], turn["files"]), ("first", "claude", 1))
+            self.assertEqual(len(self.log("--session", "s")), 1 + number)
+            self.assertEqual(self.report(arguments).stdout.strip(), b"")  # it comes after all
+            self.galley("undo", "--session", "s", expect=0)
+            self.assertEqual(main.read_text(), before)
+        self.assertEqual(len(list((self.work / ".galley" / "sessions").rglob("*.j"))), 1)
+
+    def test_undo_of_a_session_knows_edits_that_were_not_reported(self):
+        main, arguments, make = self.edit_of_line_3()
+        before = snapshot(self.work)
+        for with_shell in (False, True):
+            self.judge(arguments)
+            make()
+            new = {"file_path": f"{self.work}/new.md", "content": "new\n"}
+            self.assertEqual(self.answer("claude", "Write", new, tool_use_id="n")[0], "allow")
+            (self.work / "new.md").write_text("new\n")
+            if with_shell:
+                self.shell("echo 1 > one")
+                told = self.galley("turns", expect=0).stderr
+                self.assertRegex(told, rb"2 edits of session s are not on record yet, because the agent did not report them: "
+                                       rb"galley .*undo --session s records and reverts them\n")
+            self.galley("undo", "--session", "s", expect=0)
+            self.assertEqual(snapshot(self.work), before)
+
+    def test_a_persons_file_is_not_taken_for_an_unreported_edit(self):
+        new = {"file_path": f"{self.work}/new.md", "content": "the agent's\n"}
+        self.assertEqual(self.answer("claude", "Write", new, tool_use_id="n")[0], "allow")
+        (self.work / "new.md").write_text("a person's\n")
+        self.end()
+        self.assertEqual(self.log(), [])
+        self.shell("echo 1 > one")
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertEqual((self.work / "new.md").read_text(), "a person's\n")
+
     def test_a_mode_that_the_agent_lost_is_recorded_and_comes_back(self):
         main, arguments, make = self.edit_of_line_3()
         main.chmod(0o755)
