@@ -1,7 +1,5 @@
 #include "engine/pipeline/place.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <optional>
 
@@ -76,11 +74,11 @@ std::optional<std::string> parent_of(const std::string& path) {
 
 Result<void> check_not_moved(const Place& place) {
   if (place.tree != nullptr || place.disk->descriptor() < 0) return {};
-  struct stat opened {};
-  struct stat now {};
-  const bool is_same = ::fstat(place.disk->descriptor(), &opened) == 0 &&
-                       ::stat(place.path.c_str(), &now) == 0 && opened.st_ino == now.st_ino &&
-                       opened.st_dev == now.st_dev;
+  const auto opened = place.disk->stat(RelPath::root());
+  const auto folder = open_disk_directory(place.path);
+  const auto now = folder ? (*folder)->stat(RelPath::root()) : fail(folder.error());
+  const bool is_same =
+      opened && now && opened->inode == now->inode && opened->device == now->device;
   if (is_same) return {};
   return fail(ErrorKind::kIo, "workspace.moved",
               "the folder '" + place.path +
