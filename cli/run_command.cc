@@ -206,8 +206,8 @@ int conclude_dropped(Session& session, const RunEnding& ending) {
   return ending.status;
 }
 
-/// A program that nobody watches may switch the branch and forget it. Its changes then contain those
-/// of the other branch, so --commit does not commit them.
+/// A program that nobody watches may switch the branch and forget it. Its changes then contain
+/// those of the other branch, so --commit does not commit them.
 void hold_back(Session& session, const std::string& tx, Json& document) {
   const Error why{ErrorKind::kRefused, "run.other_branch",
                   "not committed, because the program switched the git branch and --commit does "

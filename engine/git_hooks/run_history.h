@@ -41,8 +41,8 @@ class RunRepository {
   /// commit.
   Result<std::vector<RunHistory>> history(const std::vector<RunRef>& refs) const;
 
-  /// Whether a run that ended on this branch or commit worked on commits that the repository has and
-  /// that are not in its own HEAD: their files are then among the changes of the run.
+  /// Whether a run that ended on this branch or commit worked on commits that the repository has
+  /// and that are not in its own HEAD: their files are then among the changes of the run.
   Result<bool> is_elsewhere(const RunRef& head) const;
 
   /// Copies the objects of these commits into the repository. No reference names them yet.
