@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/glob.h"
@@ -111,14 +112,23 @@ struct Staged {
   std::string choice;  ///< options that choose a place for each ambiguous edit
 };
 
-/// Stores the first edit that does not fit, for the one-line answer.
-void name_failure(const EditOutcome& outcome, Staged& staged) {
-  for (const FileOutcome& file : outcome.files) {
-    for (const EditFailure& failure : file.failures) {
-      if (!failure.candidates.empty())
-        staged.choice += " --choose " + failure.candidates.front().id;
+/// Options that choose a place for each ambiguous edit of a file, no place for two.
+std::string choice_of(const FileOutcome& file) {
+  std::string out;
+  std::set<uint32_t> taken;
+  for (const EditFailure& failure : file.failures) {
+    for (const Candidate& candidate : failure.candidates) {
+      if (!taken.insert(candidate.line).second) continue;
+      out += " --choose " + candidate.id;
+      break;
     }
   }
+  return out;
+}
+
+/// Stores the first edit that does not fit, for the one-line answer.
+void name_failure(const EditOutcome& outcome, Staged& staged) {
+  for (const FileOutcome& file : outcome.files) staged.choice += choice_of(file);
   for (const FileOutcome& file : outcome.files) {
     if (file.refusal) {
       staged.reason = file.refusal->reason;

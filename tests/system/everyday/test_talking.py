@@ -337,6 +337,16 @@ class Hints(EverydayCase):
         self.run_here("apply", *words, stdin=patch, expect=0)
         self.assertEqual((self.work / "amb.txt").read_text(), "a\ny\nb\na\nx\nb\n")
 
+    def test_the_option_that_chooses_names_no_place_twice(self):
+        """git: the named command works as it is."""
+        (self.work / "amb.txt").write_text("a\nx\nb\nx\n")
+        block = "<<<<<<< SEARCH\nx\n=======\ny\nz\n>>>>>>> REPLACE\n"
+        blocks = "amb.txt\n" + block + block
+        said = self.run_here("apply", stdin=blocks, expect=1).err
+        words = said.split("to choose a place: the same with ", 1)[1].split()
+        self.run_here("apply", *words, stdin=blocks, expect=0)
+        self.assertEqual((self.work / "amb.txt").read_text(), "a\ny\nz\nb\ny\nz\n")
+
     def test_sixty_near_equal_errors_are_one_with_a_count(self):
         """cargo: a repeated message is printed once."""
         patch = refused = ""
