@@ -65,6 +65,45 @@ bool is_damaged_copy(std::string_view line, std::string_view original) {
          (length > 0 && equals(line.substr(length), LineFolding::kBlanks));
 }
 
+bool has_certain_escapes(std::string_view old_text, std::string_view new_text) {
+  const auto has_break = [](std::string_view text) {
+    return text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0)).find('\n') !=
+           std::string_view::npos;
+  };
+  if (new_text.find('\\') == std::string_view::npos) return true;
+  if (has_break(new_text) && !has_break(old_text)) return false;
+  bool is_quoted = false;
+  bool has_other_quote = false;
+  bool has_blank = false;
+  for (size_t i = 0; i < new_text.size(); ++i) {
+    if (new_text[i] == '"') is_quoted = !is_quoted;
+    has_other_quote = has_other_quote || new_text[i] == '\'' || new_text[i] == '`';
+    if (new_text[i] != '\\') continue;
+    const char next = i + 1 < new_text.size() ? new_text[++i] : '\\';
+    if (is_quoted || next == '\\') return false;
+    has_blank = has_blank || next == 'n' || next == 't' || next == 'r';
+  }
+  return !has_other_quote || !has_blank;
+}
+
+std::string unescaped(std::string_view text, bool joins) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    const bool is_twice = rest.starts_with("\\r\\n") ||
+                          (joins && (rest.starts_with("\\n\n") || rest.starts_with("\\r\n")));
+    if (is_twice) {
+      ++i;
+      continue;
+    }
+    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+    const char meant = next == 'n' ? '\n' : next == 't' ? '\t' : next == '"' ? '"' : '\0';
+    out.push_back(meant == '\0' ? text[i] : meant);
+    i += meant == '\0' ? 0 : 1;
+  }
+  return out;
+}
+
 Markup markup_of(std::string_view line) {
   Markup out;
   for (const char c : without_terminator(line)) {

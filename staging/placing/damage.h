@@ -29,6 +29,13 @@ inline constexpr std::array<std::string_view, 7> kNumberSeparators = {"\t", " | 
 /// it, or with its signs escaped as in HTML.
 [[nodiscard]] bool is_damaged_copy(std::string_view line, std::string_view original);
 
+/// Whether all escape sequences of a new text were meant as characters, if those of the old one
+/// were: none is inside quotes or escaped itself, and both texts write line breaks in one way.
+[[nodiscard]] bool has_certain_escapes(std::string_view old_text, std::string_view new_text);
+/// The text with characters in place of escape sequences. `joins`: an escaped line break before a
+/// real one is the same line break.
+[[nodiscard]] std::string unescaped(std::string_view text, bool joins);
+
 /// The characters of a line that HTML may remove, and the other characters without blanks.
 struct Markup {
   std::string signs;

@@ -680,9 +680,17 @@ class HunkPlacer {
                                 edit_.path, edit_.document_line});
     }
     auto joined = Splices::from(index_.lines().text().size(), std::move(splices));
+    if (!joined && !chosen_.empty()) return without_choices();
     GALLEY_CHECK(joined.has_value());  // places of hunks do not overlap
     out.splices = std::move(*joined);
     return out;
+  }
+
+  /// The caller chose one place for two hunks: then none of the choices counts.
+  [[nodiscard]] PlacedEdits without_choices() const {
+    MatchOptions options = options_;
+    options.choices.clear();
+    return HunkPlacer(index_, edit_, options, is_over_).run();
   }
 
   [[nodiscard]] MatchStep step_of(size_t i) const {

@@ -64,12 +64,14 @@ class TextPlacer {
   EditFailure failure(size_t i, std::string reason, const std::string& message) const {
     EditFailure out;
     out.edit = i;
-    out.id = ids_[edit_.hunks.size() + i];
+    out.id = id_of(i);
     out.document_line = edit_.text_edits[i].document_line;
     out.reason = std::move(reason);
     out.message = "edit " + std::to_string(i + 1) + message;
     return out;
   }
+
+  [[nodiscard]] const std::string& id_of(size_t i) const { return ids_[edit_.hunks.size() + i]; }
 
   void place(size_t i, const TextEdit& edit) {
     ends_differ_ = false;
@@ -114,7 +116,9 @@ class TextPlacer {
     } else if (places.size() > 1 && !edit.replace_all && !have_one_result(edit, places)) {
       take_choice_or_fail(i, edit, places);
     } else if (!was_made(i, edit, places)) {
-      take(i, edit, edit.replace_all ? places : std::vector{places.front()});
+      const size_t at = places.front();
+      take(i, edit, edit.replace_all ? places : std::vector{at},
+           choices_of(id_of(i), at, edit.old_text));
     }
   }
 
@@ -191,7 +195,8 @@ class TextPlacer {
   }
 
   [[nodiscard]] bool is_over_work() const {
-    return current_.work() > std::max(kMaxSearchWork, kMaxSearchWorkByByte * base_.size());
+    return current_.work() + steps_walked_ >
+           std::max(kMaxSearchWork, kMaxSearchWorkByByte * base_.size());
   }
 
   void fail_over_work(size_t i) {
@@ -375,7 +380,7 @@ class TextPlacer {
     }
     Placement placement;
     placement.edit = i;
-    placement.id = ids_[edit_.hunks.size() + i];
+    placement.id = id_of(i);
     placement.line = static_cast<uint32_t>(current_.line_at(places.front()) + 1);
     placement.count = count_of(edit.old_text);
     placement.choices = std::move(choices);
@@ -413,9 +418,14 @@ class TextPlacer {
     out_.placements.push_back(std::move(placement));
   }
 
-  [[nodiscard]] bool is_chosen(const std::string& id) const {
-    return std::find(options_.choices.begin(), options_.choices.end(), id) !=
-           options_.choices.end();
+  /// The id of this place of `wanted`, if the caller chose it.
+  [[nodiscard]] std::vector<std::string> choices_of(const std::string& id, size_t at,
+                                                    std::string_view wanted) {
+    const auto& all = options_.choices;
+    if (all.empty()) return {};
+    std::string place = text_candidate(id, at, wanted).id;
+    if (std::find(all.begin(), all.end(), place) == all.end()) return {};
+    return {std::move(place)};
   }
 
   void take_choice_or_fail(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
@@ -431,29 +441,82 @@ class TextPlacer {
     for (const size_t at : places) {
       const bool is_listed = out.candidates.size() < kListedCandidates;
       if (!is_listed && options_.choices.empty()) break;
-      Candidate candidate = text_candidate(i, edit, at);
-      if (is_chosen(candidate.id)) {
-        take(i, edit, {at}, {candidate.id});
+      if (auto choices = choices_of(id_of(i), at, edit.old_text); !choices.empty()) {
+        take(i, edit, {at}, std::move(choices));
         return;
       }
-      if (is_listed) out.candidates.push_back(std::move(candidate));
+      if (is_listed) out.candidates.push_back(text_candidate(id_of(i), at, edit.old_text));
     }
     out.more_candidates = places.size() - out.candidates.size();
     out_.failures.push_back(std::move(out));
   }
 
-  [[nodiscard]] Candidate text_candidate(size_t i, const TextEdit& edit, size_t at) {
-    const size_t first = current_.line_at(at);
-    const size_t begin = current_.line_offset(first);
-    const uint32_t count = count_of(edit.old_text);
-    const size_t end = current_.line_offset(first + count);
-    const Lines lines(std::string_view(current_.text()).substr(begin, end - begin));
+  /// The place of `wanted` as a candidate of the edit `id`. Its own id depends on the place in the
+  /// file before all edits. So it is the same when an edit before this one is made, or is not.
+  [[nodiscard]] Candidate text_candidate(const std::string& id, size_t at,
+                                         std::string_view wanted) {
+    const auto in_base = base_offset(at, wanted.size());
+    const std::string_view text = in_base ? base_ : current_.text();
+    const size_t offset = in_base.value_or(at);
+    const uint32_t count = count_of(wanted);
+    const size_t begin = text.substr(0, offset).rfind('\n') + 1;  // 0 if there is none
+    size_t end = begin;
+    for (uint32_t k = 0; k < count && end < text.size(); ++k) {
+      end = std::min(text.find('\n', end), text.size() - 1) + 1;
+    }
+    const Lines lines(text.substr(begin, end - begin));
     // The byte offset distinguishes two places in one line.
-    const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
+    const std::string key = id + (in_base ? ":" : "+") + std::to_string(offset);
     if (base_key_.empty()) base_key_ = content_key(base_);
     Candidate out = candidate_at(key, base_key_, lines, 0, count);
-    out.line = static_cast<uint32_t>(first + 1);
+    out.line = static_cast<uint32_t>(current_.line_at(at) + 1);
     return out;
+  }
+
+  /// The offset in the file before all edits; nullopt if an edit changed the text there.
+  [[nodiscard]] std::optional<size_t> base_offset(size_t at, size_t length) {
+    for (size_t k = steps_.size(); k-- > 0;) {
+      size_t added = 0;
+      size_t removed = 0;
+      for (const Splice& splice : steps_[k].all()) {
+        ++steps_walked_;
+        const size_t begin = splice.offset + added - removed;
+        if (begin >= at + length) break;
+        if (begin + splice.text.size() > at) return std::nullopt;
+        added += splice.text.size();
+        removed += splice.length;
+      }
+      at = at + removed - added;
+    }
+    return at;
+  }
+
+  /// The id of a part of a text edit, which is placed as a hunk.
+  [[nodiscard]] std::string part_id(size_t i, const std::string& hunk) const {
+    return id_of(i) + "/" + hunk;
+  }
+
+  [[nodiscard]] std::string_view lines_at(size_t at, size_t count) const {
+    const size_t end =
+        current_.line_offset(std::min(current_.line_at(at) + count, current_.line_count()));
+    return std::string_view(current_.text()).substr(at, end - at);
+  }
+
+  /// Gives the candidates of a part of edit `i` the ids that do not depend on the edits before it.
+  /// Returns true, and adds the choice to `options`, if the caller chose one of them.
+  bool choose_lines(size_t i, EditFailure& part, MatchOptions& options) {
+    for (Candidate& candidate : part.candidates) {
+      const std::string own = candidate.id;
+      const std::string id = part_id(i, part.id);
+      const size_t at = current_.line_offset(candidate.line - 1);
+      candidate.id = text_candidate(id, at, lines_at(at, candidate.count)).id;
+      const auto tried = std::find(options.choices.begin(), options.choices.end(), own);
+      if (tried != options.choices.end()) continue;
+      if (choices_of(id, at, lines_at(at, candidate.count)).empty()) continue;
+      options.choices.push_back(own);
+      return true;
+    }
+    return false;
   }
 
   /// Searches for the lines by the later steps of the matcher, because the text does not match byte
@@ -486,7 +549,11 @@ class TextPlacer {
       }
       index_ = std::make_unique<FileIndex>(current_.text(), options_.indentation_is_syntax);
     }
+    options.choices.clear();
     PlacedEdits placed = place_hunks(*index_, by_lines, options);
+    while (!placed.failures.empty() && choose_lines(i, placed.failures.front(), options)) {
+      placed = place_hunks(*index_, by_lines, options);
+    }
     if (!placed.failures.empty()) {
       EditFailure& first = placed.failures.front();
       const bool is_missing = first.reason == "patch.context_not_found";
@@ -496,13 +563,15 @@ class TextPlacer {
       fail_by_lines(i, std::move(first));
       return;
     }
-    Placement placement = std::move(placed.placements.front());
-    for (size_t k = 1; k < placed.placements.size(); ++k) {
-      const std::vector<std::string>& more = placed.placements[k].choices;
+    Placement placement = placed.placements.front();
+    placement.choices.clear();
+    for (const Placement& part : placed.placements) {
+      const size_t at = current_.line_offset(part.line - 1);
+      const auto more = choices_of(part_id(i, part.id), at, lines_at(at, part.count));
       placement.choices.insert(placement.choices.end(), more.begin(), more.end());
     }
     placement.edit = i;
-    placement.id = ids_[edit_.hunks.size() + i];
+    placement.id = id_of(i);
     if (placement.step <= MatchStep::kOffset) placement.step = MatchStep::kLineEnds;
     for (Leniency& leniency : placed.leniencies) out_.leniencies.push_back(std::move(leniency));
     std::vector<Splice> splices = placed.splices.all();
@@ -616,29 +685,6 @@ class TextPlacer {
     return true;
   }
 
-  /// Whether all escape sequences of a new text were meant as characters, if those of the old one
-  /// were: none is inside quotes or escaped itself, and both texts write line breaks in one way.
-  static bool has_certain_escapes(std::string_view old_text, std::string_view new_text) {
-    const auto has_break = [](std::string_view text) {
-      return text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0)).find('\n') !=
-             std::string_view::npos;
-    };
-    if (new_text.find('\\') == std::string_view::npos) return true;
-    if (has_break(new_text) && !has_break(old_text)) return false;
-    bool is_quoted = false;
-    bool has_other_quote = false;
-    bool has_blank = false;
-    for (size_t i = 0; i < new_text.size(); ++i) {
-      if (new_text[i] == '"') is_quoted = !is_quoted;
-      has_other_quote = has_other_quote || new_text[i] == '\'' || new_text[i] == '`';
-      if (new_text[i] != '\\') continue;
-      const char next = i + 1 < new_text.size() ? new_text[++i] : '\\';
-      if (is_quoted || next == '\\') return false;
-      has_blank = has_blank || next == 'n' || next == 't' || next == 'r';
-    }
-    return !has_other_quote || !has_blank;
-  }
-
   /// The text without the prefix that all of its lines have; an empty line may lack it.
   static std::optional<std::string> without_prefix(std::string_view text, std::string_view prefix) {
     std::string out;
@@ -660,29 +706,9 @@ class TextPlacer {
     return false;
   }
 
-  /// The text with characters in place of escape sequences. `joins`: an escaped line break before a
-  /// real one is the same line break.
-  static std::string unescaped(std::string_view text, bool joins) {
-    std::string out;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const std::string_view rest = text.substr(i);
-      const bool is_twice = rest.starts_with("\\r\\n") ||
-                            (joins && (rest.starts_with("\\n\n") || rest.starts_with("\\r\n")));
-      if (is_twice) {
-        ++i;
-        continue;
-      }
-      const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
-      const char meant = next == 'n' ? '\n' : next == 't' ? '\t' : next == '"' ? '"' : '\0';
-      out.push_back(meant == '\0' ? text[i] : meant);
-      i += meant == '\0' ? 0 : 1;
-    }
-    return out;
-  }
-
   void fail_by_lines(size_t i, EditFailure out) {
     out.edit = i;
-    out.id = ids_[edit_.hunks.size() + i];
+    out.id = id_of(i);
     if (out.message.starts_with("hunk 1")) {
       const size_t rest = out.message.find(out.message.find("(line") == 7 ? ")" : "1");
       out.message = "edit " + std::to_string(i + 1) + out.message.substr(rest + 1);
@@ -775,7 +801,7 @@ class TextPlacer {
     }
     Placement placement;
     placement.edit = i;
-    placement.id = ids_[edit_.hunks.size() + i];
+    placement.id = id_of(i);
     placement.line = static_cast<uint32_t>(first + 1);
     placement.count = static_cast<uint32_t>(last - first);
     if (takes_line_ends({}, splice.text)) splice = with_line_ends(std::move(splice));
@@ -818,6 +844,7 @@ class TextPlacer {
   std::optional<bool> has_returns_;        // whether base_ or a new text has a CR
   bool ends_differ_ = false;               // of the current edit
   uint64_t indexed_bytes_ = 0;
+  uint64_t steps_walked_ = 0;  // splices that base_offset() read
   size_t replacements_ = 0;
   PlacedEdits out_;
 };
