@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -143,6 +145,138 @@ bool is_elision(std::string_view line) {
              kSays.begin(), kSays.end(),
              [&](std::string_view says) { return lower.find(says) != std::string::npos; }) ||
          std::find(kSaysAlone.begin(), kSaysAlone.end(), alone) != kSaysAlone.end();
+}
+
+// Some models escape the lines that they add, but not those that they copy from the file. In a
+// program `a &lt; b` is no text that anybody means, but three things look like it: a text in a
+// string or a comment, markup within the program, and the address of a variable `lt`. So an edit
+// that has, or may be next to, one of these stays as it is.
+namespace {
+
+constexpr std::array<std::string_view, 3> kNames = {"lt", "gt", "amp"};
+constexpr std::array<std::string_view, 21> kSources = {
+    ".c",  ".cc", ".cpp", ".cxx",   ".h",  ".hh",  ".hpp", ".go",   ".rs", ".java", ".py",
+    ".cs", ".kt", ".ts",  ".swift", ".js", ".mjs", ".zig", ".dart", ".sh", ".scala"};
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool is_word_sign(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Whether the text has one of the names of entities as a word.
+bool has_name_of_entity(std::string_view text) {
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
+    for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+      const size_t end = at + name.size();
+      const bool begins = at == 0 || !is_word_sign(text[at - 1]);
+      if (begins && (end == text.size() || !is_word_sign(text[end]))) return true;
+    }
+    return false;
+  });
+}
+
+bool has_markup(std::string_view text) { return has(text, "</") || has(text, "/>"); }
+
+/// The place of the first or the last entity that is a sign; npos if there is none.
+size_t entity_at(std::string_view line, bool is_last) {
+  const auto is_entity = [&](size_t at) {
+    return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
+      const std::string_view rest = line.substr(at + 1);
+      return rest.starts_with(name) && rest.substr(name.size()).starts_with(';');
+    });
+  };
+  const auto next = [&](size_t at) {
+    return is_last ? (at == 0 ? line.npos : line.rfind('&', at - 1)) : line.find('&', at + 1);
+  };
+  size_t at = is_last ? line.rfind('&') : line.find('&');
+  while (at != line.npos && !is_entity(at)) at = next(at);
+  return at;
+}
+
+/// Whether a line is a statement, and not prose.
+bool is_statement(std::string_view code) {
+  constexpr std::array<std::string_view, 5> kBlocks = {"if ", "elif ", "while ", "for ", "with "};
+  const bool opens_block = std::any_of(kBlocks.begin(), kBlocks.end(), [&](std::string_view word) {
+    return code.starts_with(word);
+  });
+  const size_t name = std::find_if_not(code.begin(), code.end(), is_word_sign) - code.begin();
+  const bool is_call = name > 0 && code.substr(name).starts_with('(') && code.ends_with(')');
+  return has(";{}(&|", code.substr(code.size() - 1)) || code.starts_with("return ") ||
+         code.starts_with("#include") || has(code, " = ") || has(code, ":=") || is_call ||
+         (opens_block && code.ends_with(':'));
+}
+
+/// Whether an entity of this line can only be a sign of code: a statement goes on behind the first
+/// one, and no string and no comment begins before the last one.
+bool is_code(std::string_view line) {
+  const size_t first = entity_at(line, false);
+  if (first == line.npos) return false;
+  const std::string_view before = line.substr(0, entity_at(line, true));
+  const std::string_view rest = line.substr(line.find(';', first) + 1);
+  for (const char quote : {'"', '\'', '`'}) {
+    if (std::count(before.begin(), before.end(), quote) % 2 != 0) return false;
+  }
+  const std::string plain = without_entities(line);
+  const std::string_view code = trimmed(without_terminator(plain));
+  const bool is_comment = code.starts_with('*') || has(before, "//") || has(before, "/*") ||
+                          (has(before, "#") && !code.starts_with("#include"));
+  return !is_comment && !trimmed(rest).empty() && !trimmed(rest).starts_with("//") &&
+         is_statement(code);
+}
+
+/// What the lines of an edit say about their entities.
+struct Evidence {
+  bool is_any = false;
+  bool is_certain = true;
+
+  void take_new(std::string_view line) {
+    is_certain = is_certain && !has_markup(line);
+    if (without_entities(line) == line) return;
+    is_any = true;
+    is_certain = is_certain && is_code(line) && !has_name_of_entity(without_entities(line));
+  }
+  void take_old(std::string_view line) {
+    is_certain = is_certain && without_entities(line) == line;
+  }
+};
+
+Evidence evidence_of(const FileEdit& edit) {
+  Evidence out;
+  for (const Hunk& hunk : edit.hunks) {
+    for (const HunkLine& line : hunk.lines) {
+      line.role == LineRole::kAdded ? out.take_new(line.text) : out.take_old(line.text);
+    }
+  }
+  for (const TextEdit& text : edit.text_edits) {
+    const Lines lines(text.new_text);
+    for (size_t i = 0; i < lines.size(); ++i) out.take_new(lines[i]);
+    out.take_old(text.old_text);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<PlainEdit> with_signs(std::string_view content, const FileEdit& edit) {
+  const auto is_named = [&](std::string_view ending) { return edit.path.ends_with(ending); };
+  if (edit.is_by_program || std::none_of(kSources.begin(), kSources.end(), is_named)) {
+    return std::nullopt;
+  }
+  const Evidence evidence = evidence_of(edit);
+  if (!evidence.is_any || !evidence.is_certain) return std::nullopt;
+  if (has_markup(content) || has_name_of_entity(content)) return std::nullopt;
+  PlainEdit out{edit, {}};
+  const auto keep = [&](std::string_view text) -> std::string_view {
+    std::string plain = without_entities(text);
+    if (plain == text) return text;
+    return *out.texts.emplace_back(std::make_shared<const std::string>(std::move(plain)));
+  };
+  for (Hunk& hunk : out.edit.hunks) {
+    for (HunkLine& line : hunk.lines) line.text = keep(line.text);
+  }
+  for (TextEdit& text : out.edit.text_edits) text.new_text = keep(text.new_text);
+  return out;
 }
 
 }  // namespace galley

@@ -3,9 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "staging/formats/edit_set.h"
 
 namespace galley {
 
@@ -47,5 +51,18 @@ struct Markup {
 
 /// True for `...`, or for a comment which says that lines were left out.
 [[nodiscard]] bool is_elision(std::string_view line);
+
+/// An edit with `<`, `>` and `&` in its new lines, where it has them escaped as in HTML.
+///
+/// Ownership: keeps the texts of the new lines; the others are those of the original edit.
+struct PlainEdit {
+  FileEdit edit;
+  std::vector<std::shared_ptr<const std::string>> texts;
+};
+
+/// Reads the entities in new lines of a program's source as signs, if they cannot be meant: the old
+/// lines and the file have no entities and no markup, and no entity is in a string or a comment.
+/// Returns nullopt for any other edit.
+[[nodiscard]] std::optional<PlainEdit> with_signs(std::string_view content, const FileEdit& edit);
 
 }  // namespace galley

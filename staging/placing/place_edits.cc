@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "staging/placing/damage.h"
 #include "staging/placing/place.h"
 #include "staging/placing/text_view.h"
 
@@ -53,15 +54,8 @@ Leniency leniency_of(const TextView& view, const FileEdit& edit) {
   return {"cr_lines", "the file's lines end in CR; so do the new ones", edit.path, 0};
 }
 
-}  // namespace
-
-PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
-                        const MatchOptions& options) {
-  return place_edits_until({}, content, edit, options);
-}
-
-PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view content,
-                              const FileEdit& edit, const MatchOptions& options) {
+PlacedEdits place_as_written(const EndQuestion& is_over, std::string_view content,
+                             const FileEdit& edit, const MatchOptions& options) {
   const std::optional<TextView> view = TextView::of(content);
   PlacedEdits raw;
   const bool is_text = view && is_of_text(*view, edit);
@@ -76,6 +70,27 @@ PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view conte
   viewed.splices = std::move(*splices);
   viewed.leniencies.push_back(leniency_of(*view, edit));
   return viewed;
+}
+
+}  // namespace
+
+PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
+                        const MatchOptions& options) {
+  return place_edits_until({}, content, edit, options);
+}
+
+PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view content,
+                              const FileEdit& edit, const MatchOptions& options) {
+  const bool may_read = options.last_step >= MatchStep::kMended && !options.min_context &&
+                        !options.is_strict("escaped_markup");
+  const auto plain = may_read ? with_signs(content, edit) : std::nullopt;
+  if (!plain) return place_as_written(is_over, content, edit, options);
+  PlacedEdits out = place_as_written(is_over, content, plain->edit, options);
+  out.leniencies.push_back({"escaped_markup",
+                            "'<', '>' and '&' of new lines are escaped as in HTML; they were read "
+                            "as signs",
+                            edit.path, edit.document_line});
+  return out;
 }
 
 std::string_view match_step_name(MatchStep step) {
