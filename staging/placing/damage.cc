@@ -50,6 +50,117 @@ std::optional<std::string> without_listing(std::string_view text, std::string_vi
   return lines.size() == 0 ? std::nullopt : std::optional(std::move(out));
 }
 
+namespace {
+
+/// A line number at the beginning of a line.
+struct ListedNumber {
+  uint64_t number = 0;
+  size_t begin = 0;   ///< column of its first digit
+  size_t end = 0;     ///< column after its last digit
+  size_t length = 0;  ///< with its separator; 0 if it has another one
+};
+
+/// Reads a line number with this separator. The end of an empty line may be lost.
+std::optional<ListedNumber> listed_number(std::string_view line, std::string_view separator) {
+  ListedNumber out;
+  if (number_length(line, out.number) == 0) return std::nullopt;
+  out.begin = line.find_first_of("0123456789");
+  out.end = std::min(line.find_first_not_of("0123456789", out.begin), line.size());
+  const std::string_view rest = without_terminator(line.substr(out.end));
+  if (rest.starts_with(separator)) out.length = out.end + separator.size();
+  if (out.length == 0 && separator.starts_with(rest)) out.length = out.end + rest.size();
+  return out;
+}
+
+/// The line numbers of the lines of a hunk with one role.
+struct ListedLines {
+  std::vector<ListedNumber> numbers;
+  size_t bare = 0;
+  bool has_text_with_number = false;  ///< the text of a line begins with a number itself
+
+  [[nodiscard]] bool has_same(size_t ListedNumber::*column) const {
+    return std::all_of(numbers.begin(), numbers.end(), [&](const ListedNumber& one) {
+      return one.*column == numbers.front().*column;
+    });
+  }
+
+  void take(std::string_view line, std::string_view separator) {
+    const auto number = listed_number(line, separator);
+    if (!number) {
+      ++bare;
+      return;
+    }
+    uint64_t inner = 0;
+    has_text_with_number =
+        has_text_with_number || number_length(line.substr(number->length), inner) > 0;
+    numbers.push_back(*number);
+  }
+};
+
+/// Whether added lines have the line numbers that old ones have. Their text may begin with a
+/// number, as keys of YAML do. Nullopt if that is not certain.
+std::optional<bool> have_numbers(const ListedLines& added, const ListedLines& old) {
+  if (added.numbers.empty()) return false;
+  const auto is_of_listing = [&](const ListedNumber& one) {
+    const bool is_left = old.has_same(&ListedNumber::begin);
+    const bool is_right = old.has_same(&ListedNumber::end);
+    return (!is_left && !is_right) || (is_left && one.begin == old.numbers.front().begin) ||
+           (is_right && one.end == old.numbers.front().end);
+  };
+  if (std::none_of(added.numbers.begin(), added.numbers.end(), is_of_listing)) return false;
+  if (added.bare > 0 || (old.has_text_with_number && !added.has_text_with_number))
+    return std::nullopt;
+  return true;
+}
+
+}  // namespace
+
+std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator) {
+  constexpr uint64_t kMostSkipped = 5000;
+  ListedLines old;
+  ListedLines added;
+  size_t removed = 0;
+  size_t removed_bare = 0;
+  for (const HunkLine& line : hunk.lines) {
+    if (trimmed(without_terminator(line.text)).empty()) continue;
+    const size_t bare = old.bare;
+    (line.role == LineRole::kAdded ? added : old).take(line.text, separator);
+    if (line.role != LineRole::kRemoved) continue;
+    ++removed;
+    removed_bare += old.bare - bare;
+  }
+  const bool is_listing =
+      old.bare == removed_bare && (removed_bare == 0 || removed_bare == removed);
+  if (!is_listing || old.numbers.empty() || old.numbers.size() + removed_bare < 2)
+    return std::nullopt;
+  const auto has_numbers = have_numbers(added, old);
+  if (!has_numbers) return std::nullopt;
+  Hunk out = hunk;
+  uint64_t last_old = 0;
+  uint64_t last_new = 0;
+  bool is_first = true;
+  for (HunkLine& line : out.lines) {
+    const bool is_added = line.role == LineRole::kAdded;
+    const bool is_removed = line.role == LineRole::kRemoved;
+    if (trimmed(without_terminator(line.text)).empty()) continue;
+    if ((is_added && !*has_numbers) || (is_removed && removed_bare > 0)) continue;
+    const auto listed = listed_number(line.text, separator);
+    uint64_t last = is_added ? last_new : last_old;
+    if (!is_added && !is_removed) last = std::min(last_old, last_new);
+    const uint64_t number = listed->number;
+    const bool is_next = number > last || (number == last && (is_first || is_added));
+    if (listed->length == 0 || !is_next || number > last + kMostSkipped) return std::nullopt;
+    if (!is_removed) last_new = number;
+    if (is_first && is_removed) last_new = std::max<uint64_t>(number, 1) - 1;
+    if (!is_added) {
+      last_old = number;
+      is_first = false;
+    }
+    line.text.remove_prefix(std::min(listed->length, without_terminator(line.text).size()));
+  }
+  return out;
+}
+
 bool is_damaged_copy(std::string_view line, std::string_view original) {
   std::string one;
   std::string other;

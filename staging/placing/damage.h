@@ -20,14 +20,20 @@ namespace galley {
                                    bool takes_blank = false);
 
 /// What may stand between a line number and its line.
-inline constexpr std::array<std::string_view, 7> kNumberSeparators = {"\t", " | ", " |",    "|",
-                                                                      ": ", ":",   "\u2192"};
+inline constexpr std::array<std::string_view, 8> kNumberSeparators = {"\t", " | ", " |", "|",
+                                                                      "| ", ": ",  ":",  "\u2192"};
 
 /// Returns the text without line numbers, if all its lines have one with this separator, each by
 /// one higher than the line before. `first` gets the number of the first line.
 [[nodiscard]] std::optional<std::string> without_listing(std::string_view text,
                                                          std::string_view separator,
                                                          uint64_t& first);
+
+/// Returns the hunk without ascending line numbers, if all its context lines have one with this
+/// separator, and also its removed lines, or none of them, and its added lines, or none of them.
+/// Removed lines have numbers of the old file, added lines those of the new one, and context of
+/// either.
+[[nodiscard]] std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator);
 
 /// True if the line is `original` with other blanks, quotes or dashes, with a line number before
 /// it, or with its signs escaped as in HTML.

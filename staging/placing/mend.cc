@@ -240,49 +240,6 @@ class HunkMender::Work {
            may_lack_blank(file_, hunk, starts.front(), options_.indentation_is_syntax);
   }
 
-  /// The length of a line number with this separator at the beginning of a line; 0 without one. The
-  /// end of an empty line may be lost.
-  static size_t length_to(std::string_view separator, std::string_view line, uint64_t& number) {
-    if (number_length(line, number) == 0) return 0;
-    size_t end = line.find_first_not_of("0123456789", line.find_first_of("0123456789"));
-    end = std::min(end, line.size());
-    const std::string_view rest = without_terminator(line.substr(end));
-    if (rest.starts_with(separator)) return end + separator.size();
-    return separator.starts_with(rest) ? end + rest.size() : 0;
-  }
-
-  /// Removes ascending line numbers, if all old lines have one with the same separator. Removed
-  /// lines have numbers of the old file, added lines those of the new one, and context of either.
-  static std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator) {
-    Hunk out = hunk;
-    uint64_t last_old = 0;
-    uint64_t last_new = 0;
-    size_t count = 0;
-    for (HunkLine& line : out.lines) {
-      if (is_blank_text(line.text)) continue;
-      uint64_t number = 0;
-      const size_t length = length_to(separator, line.text, number);
-      const bool is_added = line.role == LineRole::kAdded;
-      uint64_t last = is_added ? last_new : last_old;
-      if (line.role == LineRole::kContext) last = std::min(last_old, last_new);
-      const bool is_next = number > last || (count == 0 && number == last) || is_added;
-      if (length == 0 || number < last || !is_next || number > last + kMostLines) {
-        const bool has_none = number_length(line.text, number) == 0;
-        if (is_added && has_none) continue;
-        return std::nullopt;
-      }
-      if (line.role != LineRole::kRemoved) last_new = number;
-      if (count == 0 && line.role == LineRole::kRemoved)
-        last_new = std::max<uint64_t>(number, 1) - 1;
-      if (!is_added) {
-        last_old = number;
-        ++count;
-      }
-      line.text.remove_prefix(std::min(length, without_terminator(line.text).size()));
-    }
-    return count >= 2 ? std::optional(std::move(out)) : std::nullopt;
-  }
-
   /// Reads lines that have a number, one blank or a separator, and then their sign.
   static std::optional<Hunk> with_signs_behind_numbers(const Hunk& hunk) {
     Hunk out = hunk;

@@ -240,26 +240,51 @@ class TextPlacer {
   };
 
   /// Reads an edit without the line numbers of a listing, in each form that all its lines have. The
-  /// new text has such numbers on all lines or on none.
+  /// new text has such numbers on all lines or on none. Where lines of the file begin with a number,
+  /// too, a line that stays shows which.
   static std::vector<Meant> without_numbers(const TextEdit& edit) {
     std::vector<Meant> out;
-    const Lines new_lines(edit.new_text);
-    bool has_number = false;
-    for (size_t k = 0; k < new_lines.size(); ++k) {
-      uint64_t number = 0;
-      has_number = has_number || number_length(new_lines[k], number) > 0;
-    }
+    const bool has_number = has_numbered_line(edit.new_text);
     for (const std::string_view separator : kNumberSeparators) {
       uint64_t first = 0;
       uint64_t first_new = 0;
       auto old_text = without_listing(edit.old_text, separator, first);
-      const auto new_text = without_listing(edit.new_text, separator, first_new);
-      if (!old_text || (has_number && (!new_text || first_new != first))) continue;
-      out.push_back({*std::move(old_text), has_number ? *new_text : std::string(edit.new_text),
-                     first, "numbered_lines",
+      if (!old_text) continue;
+      auto new_text = without_listing(edit.new_text, separator, first_new);
+      if (first_new != first) new_text.reset();
+      std::string as_sent(edit.new_text);
+      if (!has_number) {
+        new_text = std::move(as_sent);
+      } else if (has_numbered_line(*old_text)) {
+        const bool is_numbered = new_text && share_a_line(*old_text, *new_text);
+        if (is_numbered == share_a_line(*old_text, as_sent)) continue;
+        if (!is_numbered) new_text = std::move(as_sent);
+      }
+      if (!new_text) continue;
+      out.push_back({*std::move(old_text), *std::move(new_text), first, "numbered_lines",
                      "the lines have line numbers before them; they were read without"});
     }
     return out;
+  }
+
+  static bool has_numbered_line(std::string_view text) {
+    const Lines lines(text);
+    uint64_t number = 0;
+    for (size_t k = 0; k < lines.size(); ++k) {
+      if (number_length(lines[k], number) > 0) return true;
+    }
+    return false;
+  }
+
+  static bool share_a_line(std::string_view one, std::string_view other) {
+    const Lines lines(one);
+    const Lines others(other);
+    for (size_t k = 0; k < lines.size(); ++k) {
+      for (size_t i = 0; i < others.size(); ++i) {
+        if (lines[k] == others[i] && is_telling_line(lines[k])) return true;
+      }
+    }
+    return false;
   }
 
   /// Reads an edit that is escaped as a whole, as in HTML, if the file has nothing that is.

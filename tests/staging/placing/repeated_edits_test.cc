@@ -143,6 +143,43 @@ TEST(NumberedTexts, AreReadWithoutTheirNumbers) {
   }
 }
 
+TEST(NumberedTexts, OfContextAloneAreTakenOff) {
+  const std::string file = "int f() {\n  return 1;\n}\nint g() {\n  return 2;\n}\n";
+  const std::string want = "int f() {\n  return 1;\n}\nint g() {\n  return 3;\n}\n";
+  for (const std::string mark : {": ", "|", "| ", " | ", "\t", "\u2192"}) {
+    for (const bool has_removed : {false, true}) {
+      const std::string removed = has_removed ? "5" + mark : "";
+      EXPECT_EQ(made_by_hunk(file, "@@ ... @@\n 4" + mark + "int g() {\n-" + removed +
+                                       "  return 2;\n+  return 3;\n 6" + mark + "}\n")
+                    .text,
+                want)
+          << mark << has_removed;
+    }
+  }
+}
+
+TEST(NumberedTexts, ANumberThatBelongsToANewLineStays) {
+  const std::string file = "a:\n  1: x\n  2: y\n  3: z\nb:\n";
+  const std::string want = "a:\n  1: x\n  2: w\n  3: z\nb:\n";
+  EXPECT_EQ(
+      made_by_hunk(file, "@@ ... @@\n 1: a:\n 2:   1: x\n-3:   2: y\n+  2: w\n 4:   3: z\n").text,
+      want);
+  EXPECT_EQ(
+      made_by_hunk(file, "@@ ... @@\n 1: a:\n 2:   1: x\n-3:   2: y\n+3:   2: w\n 4:   3: z\n")
+          .text,
+      want);
+  EXPECT_EQ(made_by_block(file, "1: a:\n2:   1: x\n3:   2: y\n", "a:\n  1: x\n  2: w\n").text,
+            want);
+  EXPECT_EQ(
+      made_by_block(file, "1: a:\n2:   1: x\n3:   2: y\n", "1: a:\n2:   1: x\n3:   2: w\n").text,
+      want);
+  const std::string keys = "1: x\n2: y\n3: z\n";
+  EXPECT_EQ(made_by_block(keys, "1: 1: x\n2: 2: y\n", "1: x\n2: w\n").text, "1: x\n2: w\n3: z\n");
+  // Nothing tells whether the number is of the listing.
+  EXPECT_EQ(made_by_hunk(keys, "@@ ... @@\n 1: 1: x\n-2: 2: y\n+2: w\n 3: 3: z\n").text,
+            "patch.context_not_found");
+}
+
 TEST(NumberedTexts, KeepTheIndentationThatGrepPrints) {
   EXPECT_EQ(made_by_block("def main():\n", "1:def main():\n", "1:def main():\n2:    run()\n").text,
             "def main():\n    run()\n");
