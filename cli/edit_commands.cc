@@ -71,6 +71,25 @@ ReadOptions read_options(const EditArguments& arguments) {
   return options;
 }
 
+/// Reports a leniency that calls needed. Fails if galley.toml does not allow it.
+Result<void> report_leniency(Session& session, Workspace& workspace, Leniency leniency,
+                             std::vector<Leniency>& leniencies) {
+  const std::vector<std::string>& strict = rules_of(workspace).config.edits.strict;
+  if (std::find(strict.begin(), strict.end(), leniency.rule) != strict.end()) {
+    return fail(ErrorKind::kRefused, "edit.leniency",
+                "the edit needs '" + leniency.rule + "' (" + leniency.message +
+                    "), which [edits] strict does not allow");
+  }
+  const auto names = leniency_names();
+  if (std::find(names.begin(), names.end(), leniency.rule) == names.end()) {
+    session.say(session.with_hints(leniency.message));
+    return {};
+  }
+  session.say(fmt::format("{} [{}]", leniency.message, leniency.rule));
+  leniencies.push_back(std::move(leniency));
+  return {};
+}
+
 /// Returns the calls in a model's answer, and the leniencies that they needed. Every call that it
 /// begins must be valid.
 Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspace,
@@ -80,25 +99,28 @@ Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspa
   GALLEY_ASSIGN(const CallsOfText found, parse_tool_calls(text, *tools));
   for (const CallProblem& problem : found.problems) {
     if (!problem.is_recovered) return fail(ErrorKind::kInvalid, problem.reason, problem.message);
-    const std::string rule = problem.reason.substr(problem.reason.find('.') + 1);
-    const std::vector<std::string>& strict = rules_of(workspace).config.edits.strict;
-    if (std::find(strict.begin(), strict.end(), rule) != strict.end()) {
-      return fail(ErrorKind::kRefused, "edit.leniency",
-                  "the edit needs '" + rule + "' (" + problem.message +
-                      "), which [edits] strict does not allow");
-    }
-    const auto names = leniency_names();
-    if (std::find(names.begin(), names.end(), rule) == names.end()) {
-      session.say(session.with_hints(problem.message));
-      continue;
-    }
-    session.say(fmt::format("{} [{}]", problem.message, rule));
-    leniencies.push_back({rule, problem.message, "", static_cast<uint32_t>(problem.place.line)});
+    GALLEY_TRY(report_leniency(session, workspace,
+                               {problem.reason.substr(problem.reason.find('.') + 1),
+                                problem.message, "", static_cast<uint32_t>(problem.place.line)},
+                               leniencies));
   }
   std::vector<ToolCall> calls;
   for (const FoundCall& call : found.calls)
     calls.push_back({call.tool, call.args, call.call_id, ""});
   return calls;
+}
+
+/// Returns the calls of a JSON document, perhaps with the usual mistakes of models.
+Result<std::vector<ToolCall>> calls_of_json(Session& session, Workspace& workspace,
+                                            std::string_view text,
+                                            std::vector<Leniency>& leniencies) {
+  auto calls = parse_calls(text);
+  if (calls) return calls;
+  auto mended = parse_calls(repair_json(text, document_end(session.arguments().edit)));
+  if (!mended) return calls;
+  GALLEY_TRY(report_leniency(session, workspace, {"json_mended", std::string(kJsonIsMended), "", 1},
+                             leniencies));
+  return mended;
 }
 
 /// The result of staging a document. `document` has the report for --json.
@@ -412,9 +434,10 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   ++all.count;
   if (has_calls) {
     std::vector<Leniency> leniencies;
-    GALLEY_ASSIGN(const auto calls, is_tool_text
-                                        ? calls_of_text(session, workspace, input, leniencies)
-                                        : parse_calls(calls_text.value_or(input)));
+    GALLEY_ASSIGN(const auto calls,
+                  is_tool_text
+                      ? calls_of_text(session, workspace, input, leniencies)
+                      : calls_of_json(session, workspace, calls_text.value_or(input), leniencies));
     if (calls.empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }

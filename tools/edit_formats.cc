@@ -211,11 +211,7 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
     auto again = mended == text ? std::move(parsed) : parse_json(mended);
     if (!again) return fail(parse_json(text).error());
     parsed = std::move(again);
-    set.leniencies.push_back({"json_mended",
-                              "the JSON has line ends in strings, single quotes, commas at the "
-                              "end of a list or no last brace; it was read as if it had been "
-                              "written well",
-                              "", 0});
+    set.leniencies.push_back({"json_mended", std::string(kJsonIsMended), "", 0});
   }
   const json& document = *parsed;
   GALLEY_TRY(EditsReader(set).read(document));

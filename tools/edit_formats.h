@@ -32,6 +32,10 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
 /// is not closed may lack more than its bracket, so it is closed only if the document is complete.
 /// A document that was cut off is not closed. Other mistakes remain.
 [[nodiscard]] std::string repair_json(std::string_view text, DocumentEnd end);
+/// The message of the leniency `json_mended`.
+inline constexpr std::string_view kJsonIsMended =
+    "the JSON has line ends in strings, single quotes, commas at the end of a list or no last "
+    "brace; it was read as if it had been written well";
 
 /// The JSON of a document of tool calls (`--format calls`), alone or in a markdown fence; nullopt
 /// when the document contains anything else.

@@ -103,6 +103,21 @@ class Leniencies(SystemCase):
         said = self.galley("apply", "-n", "--format", "tool_text", stdin=call.encode(), expect=0).stderr.decode()
         self.assertIn("[json_mended]", said)
 
+    def test_a_document_of_calls_is_mended_as_other_json_is(self):
+        call = '{"tool": "Edit", "args": {"file_path": "f", "old_string": "line 2\nline 3", "new_string": "two\n"}}'
+        for document in (call, f"[{call},]", f"```json\n{call}\n```\n"):
+            for options in ([], ["--format", "calls"]):
+                if options and document.startswith("`"):
+                    continue
+                self.put(TEXT, "")
+                result = self.galley("--json", "apply", *options, stdin=document.encode(), expect=0)
+                report = json.loads(result.stdout)["edits"]
+                self.assertEqual([one["rule"] for one in report["leniencies"]], ["json_mended"])
+                self.assertIn("line 1\ntwo\n", (self.work / "f").read_text())
+                self.put(TEXT, "", "json_mended")
+                said = self.galley("apply", *options, stdin=document.encode(), expect=1).stderr.decode()
+                self.assertIn("[edits] strict does not allow", said)
+
     def test_each_is_reported_and_can_be_refused(self):
         for name, (content, document, options) in SAMPLES.items():
             with self.subTest(name):

@@ -240,14 +240,15 @@ class ModelAnswers(EverydayCase):
                 self.assertIn(f"'{prompt}'", failure["message"])
                 self.assertEqual(failure["nearest"]["line"], 2)
 
-    def test_edits_in_single_quotes_are_edits_and_not_calls(self):
+    def test_edits_and_calls_in_single_quotes_are_read(self):
         """sh: 'a' and "a" are the same word."""
         edit = "{'path': 'b.txt', 'edits': [{'old_string': 'beta', 'new_string': 'BETA'}]}"
         result = self.apply(edit, expect=0)
         self.assertIn("single quotes", result.out + result.err)
         self.assertEqual((self.work / "b.txt").read_text(), "alpha\nBETA\ngamma\ndelta\n")
         calls = "[{'tool': 'Write', 'args': {'file_path': 'c.txt', 'content': 'c'}}]"
-        self.assertIn("this is not JSON", self.apply(calls, expect=2).err)
+        self.assertIn("[json_mended]", self.apply(calls, expect=0).err)
+        self.assertEqual((self.work / "c.txt").read_text(), "c")
 
     def test_the_id_of_a_candidate_chooses_it(self):
         """git: the words of a hint can be typed where the hint appears."""
