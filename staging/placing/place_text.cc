@@ -240,7 +240,7 @@ class TextPlacer {
   };
 
   /// Reads an edit without the line numbers of a listing, in each form that all its lines have. The
-  /// new text has such numbers on all lines or on none. Where lines of the file begin with a number,
+  /// new text has such numbers on all lines or on none. If lines of the file begin with a number,
   /// too, a line that stays shows which.
   static std::vector<Meant> without_numbers(const TextEdit& edit) {
     std::vector<Meant> out;
