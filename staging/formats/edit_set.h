@@ -55,6 +55,7 @@ struct Hunk {
   /// hunk; else 0.
   size_t counted_lines = 0;
   bool at_end = false;                    ///< must end at the end of the file ("*** End of File")
+  bool is_below_anchor = false;           ///< only adds lines: below the last anchor
   bool minimal_context = false;           ///< a diff without context is accepted (--unidiff-zero)
   bool has_bare_context = false;          ///< context lines lacked their leading blank
   std::vector<std::string_view> anchors;  ///< lines above the hunk, in order ("@@ class Foo")

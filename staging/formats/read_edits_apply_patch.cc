@@ -303,7 +303,9 @@ class ApplyPatchReader {
     const bool only_adds = std::all_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
       return line.role == LineRole::kAdded;
     });
-    // A rule of the format: lines without context are added at the end of the file.
+    // A rule of the format: lines without context are added below the anchor, or without one at the
+    // end of the file.
+    hunk.is_below_anchor = only_adds && !hunk.anchors.empty() && !hunk.at_end;
     if (only_adds && hunk.anchors.empty()) hunk.at_end = true;
     edit.hunks.push_back(std::move(hunk));
     return {};

@@ -98,7 +98,49 @@ std::string_view first_telling(const std::vector<HunkLine>& lines, size_t begin,
   return begin < end ? lines[begin].text : std::string_view();
 }
 
+/// Whether lines with this indentation belong right below line `at` of the file: as the first ones
+/// of the block that it opens, or next to it if it opens none.
+bool belongs_below(const Lines& file, size_t at, std::string_view indent) {
+  constexpr std::string_view kGoesOn = "(,\\=+|&[";
+  const std::string_view text = trim(without_terminator(file[at]));
+  if (text.empty() || kGoesOn.find(text.back()) != std::string_view::npos) return false;
+  size_t next = at + 1;
+  while (next < file.size() && trim(without_terminator(file[next])).empty()) ++next;
+  const std::string_view below = next < file.size() ? file[next] : std::string_view();
+  const std::string_view first = trim(without_terminator(below));
+  const bool opens = indent_of(below).size() > indent_of(file[at]).size();
+  if (!opens) {
+    const bool heads = text.ends_with(':') || text.ends_with('{') || text.ends_with(')');
+    return !heads && first.find_first_of("{})].") != 0 && indent == indent_of(file[at]);
+  }
+  const bool is_docstring = first.find("\"\"\"") != first.npos || first.find("'''") != first.npos;
+  return !is_docstring && indent == indent_of(below);
+}
+
 }  // namespace
+
+std::optional<Hunk> with_anchor_as_context(const Lines& file, const Hunk& hunk) {
+  if (!hunk.is_below_anchor || hunk.anchors.empty()) return std::nullopt;
+  std::optional<std::string_view> indent;
+  for (const HunkLine& line : hunk.lines) {
+    if (!is_telling_line(line.text)) continue;
+    if (!indent) indent = indent_of(line.text);
+    if (!indent_of(line.text).starts_with(*indent)) return std::nullopt;
+  }
+  const std::string_view anchor = trim(hunk.anchors.back());
+  std::optional<std::string_view> context;
+  for (size_t i = 0; i < file.size(); ++i) {
+    if (trim(without_terminator(file[i])) != anchor) continue;
+    if (context && (*context != file[i] || hunk.anchors.size() == 1)) return std::nullopt;
+    if (!indent || !belongs_below(file, i, *indent)) return std::nullopt;
+    context = file[i];
+  }
+  if (!context || !context->ends_with('\n')) return std::nullopt;
+  Hunk out = hunk;
+  out.anchors.pop_back();
+  out.lines.insert(out.lines.begin(), {LineRole::kContext, *context});
+  return out;
+}
 
 std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk) {
   for (size_t i = 0; i < hunk.anchors.size(); ++i) {

@@ -20,6 +20,11 @@ namespace galley {
 [[nodiscard]] std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk,
                                                    int64_t start);
 
+/// Returns a hunk that only adds lines below its last anchor, with the line of that anchor as
+/// context. Nullopt if the lines of the file that equal the anchor differ in their blanks, or if the
+/// indentation does not show that the added lines belong right below each.
+[[nodiscard]] std::optional<Hunk> with_anchor_as_context(const Lines& file, const Hunk& hunk);
+
 /// Returns the old lines of the hunk from line `first` on that enclose its line `change`, outermost
 /// first: each has less indentation than all telling lines and closing brackets from it to the
 /// change.

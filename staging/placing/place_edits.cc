@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "staging/placing/anchors.h"
 #include "staging/placing/damage.h"
 #include "staging/placing/place.h"
 #include "staging/placing/text_view.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -72,6 +74,20 @@ PlacedEdits place_as_written(const EndQuestion& is_over, std::string_view conten
   return viewed;
 }
 
+PlacedEdits place_below_anchors(const EndQuestion& is_over, std::string_view content,
+                                const FileEdit& edit, const MatchOptions& options) {
+  const auto is_below = [](const Hunk& hunk) { return hunk.is_below_anchor; };
+  if (std::none_of(edit.hunks.begin(), edit.hunks.end(), is_below)) {
+    return place_as_written(is_over, content, edit, options);
+  }
+  const Lines file(content);
+  FileEdit meant = edit;
+  for (Hunk& hunk : meant.hunks) {
+    if (auto below = with_anchor_as_context(file, hunk)) hunk = *std::move(below);
+  }
+  return place_as_written(is_over, content, meant, options);
+}
+
 }  // namespace
 
 PlacedEdits place_edits(std::string_view content, const FileEdit& edit,
@@ -84,8 +100,8 @@ PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view conte
   const bool may_read = options.last_step >= MatchStep::kMended && !options.min_context &&
                         !options.is_strict("escaped_markup");
   const auto plain = may_read ? with_signs(content, edit) : std::nullopt;
-  if (!plain) return place_as_written(is_over, content, edit, options);
-  PlacedEdits out = place_as_written(is_over, content, plain->edit, options);
+  if (!plain) return place_below_anchors(is_over, content, edit, options);
+  PlacedEdits out = place_below_anchors(is_over, content, plain->edit, options);
   out.leniencies.push_back({"escaped_markup",
                             "'<', '>' and '&' of new lines are escaped as in HTML; they were read "
                             "as signs",
