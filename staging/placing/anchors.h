@@ -21,7 +21,7 @@ namespace galley {
                                                    int64_t start);
 
 /// Returns a hunk that only adds lines below its last anchor, with the line of that anchor as
-/// context. Nullopt if the lines of the file that equal the anchor differ in their blanks, or if the
+/// context. Nullopt if the file's lines that equal the anchor differ in their blanks, or if the
 /// indentation does not show that the added lines belong right below each.
 [[nodiscard]] std::optional<Hunk> with_anchor_as_context(const Lines& file, const Hunk& hunk);
 

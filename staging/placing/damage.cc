@@ -161,6 +161,14 @@ std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator
   return out;
 }
 
+std::string_view without_last_blanks(std::string_view text, size_t& count) {
+  const Lines lines(text);
+  size_t end = lines.size();
+  while (end > 0 && trimmed(without_terminator(lines[end - 1])).empty()) --end;
+  count = lines.size() - end;
+  return lines.span(0, end);
+}
+
 bool is_damaged_copy(std::string_view line, std::string_view original) {
   std::string one;
   std::string other;

@@ -39,6 +39,9 @@ inline constexpr std::array<std::string_view, 8> kNumberSeparators = {"\t", " | 
 /// it, or with its signs escaped as in HTML.
 [[nodiscard]] bool is_damaged_copy(std::string_view line, std::string_view original);
 
+/// Returns the text without the blank lines at its end. `count` gets their number.
+[[nodiscard]] std::string_view without_last_blanks(std::string_view text, size_t& count);
+
 /// Whether all escape sequences of a new text were meant as characters, if those of the old one
 /// were: none is inside quotes or escaped itself, and both texts write line breaks in one way.
 [[nodiscard]] bool has_certain_escapes(std::string_view old_text, std::string_view new_text);

@@ -270,10 +270,9 @@ class TextPlacer {
   static bool has_numbered_line(std::string_view text) {
     const Lines lines(text);
     uint64_t number = 0;
-    for (size_t k = 0; k < lines.size(); ++k) {
-      if (number_length(lines[k], number) > 0) return true;
-    }
-    return false;
+    size_t k = 0;
+    while (k < lines.size() && number_length(lines[k], number) == 0) ++k;
+    return k < lines.size();
   }
 
   static bool share_a_line(std::string_view one, std::string_view other) {
@@ -309,6 +308,17 @@ class TextPlacer {
                  "a backslash before a marker of a block was not taken for text"};
   }
 
+  /// Reads a block without the blank lines that both of its texts have at the end.
+  static std::optional<Meant> without_blanks(const TextEdit& edit) {
+    size_t count = 0;
+    size_t count_new = 0;
+    const std::string old_text(without_last_blanks(edit.old_text, count));
+    const std::string new_text(without_last_blanks(edit.new_text, count_new));
+    if (!edit.whole_lines || count == 0 || count != count_new) return std::nullopt;
+    return Meant{old_text, new_text, 0, "blank_lines",
+                 "blank lines at the end of the block are not in the file"};
+  }
+
   /// The only place of an edit in another reading, byte for byte. Numbered lines must begin a line,
   /// and be at the stated line unless three or more of them are telling.
   std::vector<size_t> place_of_meant(const Meant& meant, TextEdit& own) const {
@@ -332,8 +342,9 @@ class TextPlacer {
   bool place_as_meant(size_t i, const TextEdit& edit) {
     if (options_.last_step < MatchStep::kMended || edit.replace_all) return false;
     std::vector<Meant> readings = without_numbers(edit);
-    if (auto meant = without_escapes(edit)) readings.push_back(*std::move(meant));
-    if (auto meant = without_backslashes(edit)) readings.push_back(*std::move(meant));
+    for (auto& meant : {without_escapes(edit), without_backslashes(edit), without_blanks(edit)}) {
+      if (meant) readings.push_back(*meant);
+    }
     const Meant* found = nullptr;
     std::vector<size_t> places;
     for (const Meant& meant : readings) {

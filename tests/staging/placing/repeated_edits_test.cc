@@ -121,6 +121,17 @@ TEST(RepeatedEdits, ALineNumberAloneProvesNothing) {
   }
 }
 
+TEST(BlankLines, AtTheEndOfABlockNeedNotBeInTheFile) {
+  const std::string file = "f() {\n  a();\n}\ng() {\n  b();\n}\n";
+  const MadeText made = made_by_block(file, "  b();\n\n", "  c();\n\n");
+  EXPECT_EQ(made.text, "f() {\n  a();\n}\ng() {\n  c();\n}\n");
+  EXPECT_THAT(made.rules, ElementsAre("blank_lines"));
+  EXPECT_EQ(made_by_block(file, "  b();\n\n", "  c();\n").text, "patch.context_not_found");
+  EXPECT_EQ(made_by_block(file, "}\n\n\n", "};\n\n\n").text, "patch.context_not_found");
+  EXPECT_EQ(made_by_block(file, "  b();\n\n", "  c();\n\n", {"blank_lines"}).text,
+            "patch.context_not_found");
+}
+
 // --- pasted from a listing ----------------------------------------------------------------------
 
 const std::string kListing =
