@@ -374,6 +374,17 @@ void add_merged(std::vector<MergedPath> found, std::vector<MergedPath>& merged) 
   }
 }
 
+/// The paths that a pathspec names. The name of a path, or of a directory above one, is no pattern.
+std::vector<RelPath> named_paths(const RelPath& pathspec, const std::vector<RelPath>& all) {
+  std::vector<RelPath> literal;
+  std::vector<RelPath> out;
+  for (const RelPath& path : all) {
+    if (path == pathspec || path.is_below(pathspec)) literal.push_back(path);
+    if (pathspec_names(pathspec.str(), path.str())) out.push_back(path);
+  }
+  return literal.empty() ? out : literal;
+}
+
 /// The files that several transactions have under the named paths, with all names that renames in
 /// these transactions gave them.
 class FilesOfSeveral {
@@ -392,13 +403,9 @@ class FilesOfSeveral {
       }
     }
     for (const RelPath& one : wanted) {
-      bool is_known = false;
-      for (const RelPath& path : changed) {
-        if (!pathspec_names(one.str(), path.str())) continue;
-        files.names_.insert(path);
-        is_known = true;
-      }
-      if (!is_known) return unknown(one, changed);
+      const auto named = named_paths(one, {changed.begin(), changed.end()});
+      if (named.empty()) return unknown(one, changed);
+      files.names_.insert(named.begin(), named.end());
     }
     for (bool grows = !renames.empty(); grows;) {
       grows = false;
@@ -623,13 +630,11 @@ class Selection {
   }
 
   Result<void> take(const RelPath& wanted) {
-    bool is_known = false;
-    for (const Change& change : *changes_) {
-      if (!pathspec_names(wanted.str(), change.path.str())) continue;
-      is_known = true;
-      take_with_partner(change.path);
-    }
-    if (is_known) return {};
+    std::vector<RelPath> all;
+    for (const Change& change : *changes_) all.push_back(change.path);
+    const std::vector<RelPath> named = named_paths(wanted, all);
+    for (const RelPath& path : named) take_with_partner(path);
+    if (!named.empty()) return {};
     std::vector<std::string> paths;
     for (const Change& change : *changes_) paths.push_back(change.path.str());
     const auto near = nearest_pathspec(wanted.str(), paths);

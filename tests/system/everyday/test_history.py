@@ -346,6 +346,19 @@ class History(EverydayCase):
         self.assertIn("galley undo --path c.txt", self.run_here("undo", "c.txt", expect=2).err)
         self.assertIn("undid a part of 1; `galley redo", self.run_here("undo", "--path", "c.txt", expect=0).err)
 
+    def test_a_name_that_exists_is_no_pattern(self):
+        paths = [self.work / folder / "p" for folder in ("[i]", "i")]
+        for path in paths:
+            path.parent.mkdir()
+            path.write_text("1\n")
+        self.run_here("exec", "--commit", "--", "sh", "-c", "echo 2 > '[i]/p'; echo 2 > i/p", expect=0)
+        self.run_here("undo", "1", "[i]/p", expect=0)
+        self.assertEqual([path.read_text() for path in paths], ["1\n", "2\n"])
+        self.run_here("redo", expect=0)
+        self.run_here("undo", "1", "[j-z]/p", expect=2)
+        self.run_here("undo", "1", "[h-k]/p", expect=0)
+        self.assertEqual([path.read_text() for path in paths], ["2\n", "1\n"])
+
     def test_an_empty_history_is_reported(self):
         """git: says `your current branch does not have any commits yet`."""
         self.assertIn("nothing to undo yet", self.run_here("undo", expect=1).err)
