@@ -130,6 +130,14 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
     error.details = std::make_shared<const ordered_json>(std::move(data));
     return ToolResult::failure(std::move(error));
   }
+  if (!result->refused.empty()) {
+    const RefusedEffect& first = result->refused.front();
+    ToolError error{
+        ToolErrorCode::kRuntime, "command.effects",
+        "nothing that it changed is staged: '" + printable_line(first.path) + "' " + first.why,
+        std::make_shared<const ordered_json>(std::move(data))};
+    return ToolResult::failure(std::move(error));
+  }
   if (result->effects_staged) {
     const auto finished = diff.finish(data, context.may_read);
     if (!finished) return ToolResult::failure(tool_error_from(finished.error()));

@@ -525,7 +525,9 @@ ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) 
   structured["id"] = receipt->id.str();
   structured["changes"] = changed_paths(receipt->changes);
   structured["warnings"] = receipt->warnings;
-  std::string text = "committed as " + receipt->id.str() + "; galley_undo takes it back\n" +
+  // Without an id, galley_undo takes back no undo.
+  const std::string id = receipt->id.str();
+  std::string text = "committed as " + id + "; galley_undo with id " + id + " takes it back\n" +
                      changes_summary(receipt->changes);
   for (const std::string& warning : receipt->warnings)
     text += "warning: " + printable_line(warning) + "\n";

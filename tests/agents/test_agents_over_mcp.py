@@ -146,7 +146,7 @@ class OpenCodeView:
         return self.found(r"a person has to run this in their own terminal: galley approve ([0-9a-f]+);", shown)[1]
 
     def committed(self, shown):
-        first = self.found(r"\Acommitted as (\S+); galley_undo takes it back\n", shown)
+        first = self.found(r"\Acommitted as (\S+); galley_undo with id \1 takes it back\n", shown)
         return first[1], re.findall(r"^[AMDRT] (.+)$", shown, re.M)
 
     def conflict(self, shown):

@@ -392,6 +392,25 @@ class Editing(McpCase):
         quiet = self.text(client.call("Bash", command="echo out"))
         self.assertIn("exit 0\nout\n", quiet)
 
+    def test_a_command_whose_effects_are_refused_is_an_error(self):
+        client = self.connect()
+        said = client.call("Bash", command="mkfifo pipe; echo out; echo lost > new.txt")
+        self.assertTrue(said["isError"])
+        self.assertIn("nothing that it changed is staged: 'pipe' is a FIFO", self.text(said))
+        self.assertIn("out", json.dumps(said["structuredContent"]))
+        self.assertFalse(client.call("Bash", command="test ! -e new.txt")["isError"])
+        self.assertEqual(self.galley("call", "Bash", '{"command": "mkfifo pipe"}', "--begin", expect=1).returncode, 1)
+
+    def test_an_undo_is_taken_back_as_its_answer_says(self):
+        client = self.connect("--autocommit")
+        for name in ("b.txt", "c.txt"):
+            client.call("Write", file_path=name, content="1\n")
+        told = self.text(client.call("galley_undo"))
+        self.assertFalse((self.work / "c.txt").exists())
+        id = re.search("galley_undo with id ([0-9]+) takes it back", told)[1]
+        client.call("galley_undo", id=id)
+        self.assertEqual((self.work / "c.txt").read_text(), "1\n")
+
     # Limit: kMaxShownOutput of server/session/long_output.h
     def test_a_long_output_is_shown_with_its_end_and_its_middle_comes_by_ranges(self):
         self.need_walls()
