@@ -668,6 +668,13 @@ ChangeSet without_conflicts(const ChangeSet& changes, const std::vector<PathConf
   return kept;
 }
 
+/// True if a directory replaces a link or file above the path, so that nothing is there yet.
+bool is_below_replaced(const ChangeSet& changes, const RelPath& path) {
+  const Change* above = path.is_root() ? nullptr : find_change(changes, path.parent());
+  if (above != nullptr && has_content(above->before)) return true;
+  return !path.is_root() && is_below_replaced(changes, path.parent());
+}
+
 }  // namespace
 
 Result<PartialRebase> rebase_what_fits(const Proposal& change, const Directory& workspace,
@@ -695,14 +702,16 @@ Result<PartialRebase> rebase_what_fits(const Proposal& change, const Directory& 
 }
 
 Result<void> stage_rebased(const Proposal& rebased, Overlay& staged) {
-  for (const Change& one : rebased.changes()) GALLEY_TRY(staged.node(one.path));
+  for (const Change& one : rebased.changes()) {
+    if (!is_below_replaced(rebased.changes(), one.path)) GALLEY_TRY(staged.node(one.path));
+  }
   Overlay::Entries entries = staged.entries();
   for (const Change& one : rebased.changes()) {
     if (has_content(one.after)) {
       GALLEY_ASSIGN(const Content bytes, rebased.content(one.after));
       GALLEY_TRY(staged.store()->put(bytes));
     }
-    Overlay::Entry& entry = entries.change(one.path);
+    Overlay::Entry& entry = entries[one.path];
     if (has_content(entry.before) && entry.before == entry.now) {
       GALLEY_ASSIGN(const Content bytes, bytes_or_target(staged, one.path, entry.before));
       GALLEY_TRY(staged.store()->put(bytes));
@@ -725,13 +734,10 @@ Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay) {
       GALLEY_ASSIGN(const Content bytes, proposal.content(*node));
       GALLEY_TRY(overlay.store()->put(bytes));
     }
-    entries.insert_or_assign(change.path, Overlay::Entry{change.before,
-                                                         change.base,
-                                                         change.after,
-                                                         change.renamed_from,
-                                                         change.copied_from,
-                                                         {},
-                                                         change.written});
+    Overlay::Entry entry{change.before, change.base, change.after, change.renamed_from,
+                         change.copied_from};
+    entry.written = change.written;
+    entries.insert_or_assign(change.path, std::move(entry));
   }
   overlay.restore(std::move(entries));
   return {};

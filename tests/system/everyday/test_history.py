@@ -346,7 +346,21 @@ class History(EverydayCase):
         self.assertIn("galley undo --path c.txt", self.run_here("undo", "c.txt", expect=2).err)
         self.assertIn("undid a part of 1; `galley redo", self.run_here("undo", "--path", "c.txt", expect=0).err)
 
+    def test_a_folder_that_became_a_link_comes_back_with_its_session(self):
+        """git: `revert` brings a folder back where a link is."""
+        docs = self.work / "papers"
+        docs.mkdir()
+        (docs / "e").write_text("1\n")
+        self.run_here("--agent", "bot", "--session", "s", "exec", "--commit", "--", "sh", "-c",
+                      "mv papers real; ln -s real papers", expect=0)
+        self.run_here("undo", "--session", "s", expect=0)
+        self.assertEqual((docs.is_symlink(), (docs / "e").read_text()), (False, "1\n"))
+        self.assertFalse((self.work / "real").exists())
+        self.run_here("redo", expect=0)
+        self.assertTrue(docs.is_symlink() and (self.work / "real" / "e").is_file())
+
     def test_a_name_that_exists_is_no_pattern(self):
+        """ls: a quoted name with brackets is that file."""
         paths = [self.work / folder / "p" for folder in ("[i]", "i")]
         for path in paths:
             path.parent.mkdir()
