@@ -307,8 +307,9 @@ Result<void> note_agent(Session& session, const HookRequest& request) {
 /// stopped between. A failure must not keep the turn from its end.
 void settle_missed_edits(Session& session, const HookRequest& request,
                          const StateDirectory& state) {
-  const auto workspace = session.open();
   const AgentSession agent(state, request.session);
+  if (agent.kept_edits().empty()) return;
+  const auto workspace = session.open();
   const auto settled = workspace ? settle_edits({session, **workspace, agent}, MissedEdits::kClear)
                                  : fail(workspace.error());
   if (!settled) session.say(settled.error().message);

@@ -360,6 +360,19 @@ struct Evidence {
   }
 };
 
+/// Whether a new line may have an entity. Most edits have none, and need no closer look.
+bool adds_ampersand(const FileEdit& edit) {
+  return std::any_of(edit.hunks.begin(), edit.hunks.end(),
+                     [](const Hunk& hunk) {
+                       return std::any_of(
+                           hunk.lines.begin(), hunk.lines.end(), [](const HunkLine& line) {
+                             return line.role == LineRole::kAdded && has(line.text, "&");
+                           });
+                     }) ||
+         std::any_of(edit.text_edits.begin(), edit.text_edits.end(),
+                     [](const TextEdit& text) { return has(text.new_text, "&"); });
+}
+
 Evidence evidence_of(const FileEdit& edit) {
   Evidence out;
   for (const Hunk& hunk : edit.hunks) {
@@ -379,7 +392,8 @@ Evidence evidence_of(const FileEdit& edit) {
 
 std::optional<PlainEdit> with_signs(std::string_view content, const FileEdit& edit) {
   const auto is_named = [&](std::string_view ending) { return edit.path.ends_with(ending); };
-  if (edit.is_by_program || std::none_of(kSources.begin(), kSources.end(), is_named)) {
+  if (edit.is_by_program || std::none_of(kSources.begin(), kSources.end(), is_named) ||
+      !adds_ampersand(edit)) {
     return std::nullopt;
   }
   const Evidence evidence = evidence_of(edit);
