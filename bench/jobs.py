@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "system"))
 from nats_client import LinesOf, NatsClient, NatsServer  # noqa: E402
 
-REPOSITORIES = 2
-BUSY = '[[validator]]\nname = "busy"\ncommand = ["sh", "-c", "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"]\n'
+REPOSITORIES = 8
+BUSY = '[[validator]]\nname = "busy"\ncommand = ["sh", "-c", "i=0; while [ $i -lt 2000000 ]; do i=$((i+1)); done"]\n'
 PATCH = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-old\n+new\n"
 PERSON = {"GIT_AUTHOR_NAME": "b", "GIT_AUTHOR_EMAIL": "b@c", "GIT_COMMITTER_NAME": "b", "GIT_COMMITTER_EMAIL": "b@c"}
 
@@ -114,7 +114,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=100)
     options = parser.parse_args()
     cases = [(f"{'one worker' if workers == 1 else 'two workers'}{', busy validator' if rules else ''}", workers, rules,
-              max(options.jobs // 5, 10) if rules else options.jobs) for rules in ("", BUSY) for workers in (1, 2)]
+              max(options.jobs // 4, 16) if rules else options.jobs) for rules in ("", BUSY) for workers in (1, 2)]
     times, own = {"git": []}, []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         for turn in range(3):

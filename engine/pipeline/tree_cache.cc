@@ -145,6 +145,17 @@ class TreeWriter {
 
 }  // namespace
 
+enum class TreeCache::Fit : uint8_t { kNear, kUnused, kFar, kInUse };
+
+/// A place and how well it fits.
+struct TreeCache::Choice {
+  size_t number = 0;
+  Fit fit = Fit::kUnused;
+  int64_t order = 0;  ///< among those that fit alike
+  std::string held;   ///< the tree that it had; empty: none, or in use
+  std::optional<std::vector<GitRawChange>> changes;  ///< from that tree; none: many, or not known
+};
+
 struct TreeCache::Place {
   std::string path;
   std::unique_ptr<WritableDirectory> directory;
@@ -175,13 +186,13 @@ Result<CheckedOutTree> TreeCache::lay_out(const std::string& tree) const {
     if (held == tree) return CheckedOutTree{place.path + "/files", std::move(place.lock)};
     if (held.empty()) break;  // later places were never used
   }
-  GALLEY_ASSIGN(const auto numbers, places_for(tree));
-  for (const size_t number : numbers) {
-    GALLEY_ASSIGN(Place place, open_place(number));
+  GALLEY_ASSIGN(const auto choices, places_for(tree));
+  for (const Choice& choice : choices) {
+    GALLEY_ASSIGN(Place place, open_place(choice.number));
     GALLEY_ASSIGN(const bool is_free, place.lock->try_lock(LockMode::kExclusive));
     if (!is_free) continue;
     // Another process may have written it first.
-    if (place.tree() != tree) GALLEY_TRY(change(place, tree));
+    if (place.tree() != tree) GALLEY_TRY(change(place, choice, tree));
     GALLEY_TRY(place.lock->try_lock(LockMode::kShared));
     return CheckedOutTree{place.path + "/files", std::move(place.lock)};
   }
@@ -190,50 +201,53 @@ Result<CheckedOutTree> TreeCache::lay_out(const std::string& tree) const {
                           kMaxTrees));
 }
 
-/// The numbers of all places, the best one for a tree first: those with few differences, an unused
-/// one, the oldest. So a row of checks changes one place, and two branches in turn keep two.
-Result<std::vector<size_t>> TreeCache::places_for(const std::string& tree) const {
-  enum class Fit : uint8_t { kNear, kUnused, kFar, kInUse };
-  std::vector<std::tuple<Fit, int64_t, size_t>> places;
+/// All places, the best one for a tree first: those with few differences, an unused one, the
+/// oldest. So a row of checks changes one place, and two branches in turn keep two.
+Result<std::vector<TreeCache::Choice>> TreeCache::places_for(const std::string& tree) const {
+  std::vector<Choice> choices;
   bool is_unused = false;  // later places were never used
   for (size_t number = 0; number < kMaxTrees; ++number) {
-    if (is_unused) {
-      places.emplace_back(Fit::kUnused, 0, number);
-      continue;
+    Choice choice{.number = number};
+    if (!is_unused) {
+      GALLEY_ASSIGN(const Place place, open_place(number));
+      GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
+      if (is_readable) choice.held = place.tree();
+      is_unused = is_readable && choice.held.empty();
+      if (!is_readable) choice.fit = Fit::kInUse;
+      if (!choice.held.empty()) choice.changes = few_differences(choice.held, tree);
+      if (choice.changes) {
+        choice.fit = Fit::kNear;
+        choice.order = static_cast<int64_t>(choice.changes->size());
+      } else if (!choice.held.empty()) {
+        GALLEY_ASSIGN(const FileStat mark, place.directory->stat(place_name("tree")));
+        choice.fit = Fit::kFar;
+        choice.order = mark.mtime_ns;
+      }
     }
-    GALLEY_ASSIGN(const Place place, open_place(number));
-    GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
-    const std::string held = is_readable ? place.tree() : std::string();
-    if (!is_readable) {
-      places.emplace_back(Fit::kInUse, 0, number);
-    } else if (held.empty()) {
-      is_unused = true;
-      places.emplace_back(Fit::kUnused, 0, number);
-    } else if (const size_t differences = count_differences(held, tree); differences <= kNear) {
-      places.emplace_back(Fit::kNear, differences, number);
-    } else {
-      GALLEY_ASSIGN(const FileStat mark, place.directory->stat(place_name("tree")));
-      places.emplace_back(Fit::kFar, mark.mtime_ns, number);
-    }
+    choices.push_back(std::move(choice));
   }
-  std::ranges::sort(places);
-  std::vector<size_t> numbers;
-  for (const auto& place : places) numbers.push_back(std::get<size_t>(place));
-  return numbers;
+  std::ranges::sort(choices, {}, [](const Choice& choice) {
+    return std::tuple(choice.fit, choice.order, choice.number);
+  });
+  return choices;
 }
 
-/// How many paths differ between two trees; kNear + 1: more, or not known.
-size_t TreeCache::count_differences(const std::string& from, const std::string& to) const {
-  size_t count = 0;
-  const auto counted = for_each_change(from, to, [&](const auto& diff) -> Result<void> {
-    count += diff.size();
-    if (count <= kNear) return {};
+/// The paths in which two trees differ; none: more than kNear, or not known.
+std::optional<std::vector<GitRawChange>> TreeCache::few_differences(const std::string& from,
+                                                                    const std::string& to) const {
+  std::vector<GitRawChange> all;
+  const auto collected = for_each_change(from, to, [&](const auto& diff) -> Result<void> {
+    all.insert(all.end(), diff.begin(), diff.end());
+    if (all.size() <= kNear) return {};
     return fail(ErrorKind::kNotFound, "check.no_tree", "");
   });
-  return counted ? count : kNear + 1;
+  if (!collected) return std::nullopt;
+  return all;
 }
 
-Result<void> TreeCache::change(const Place& place, const std::string& tree) const {
+/// Writes the tree into a place. The choice may be older than the place.
+Result<void> TreeCache::change(const Place& place, const Choice& choice,
+                               const std::string& tree) const {
   const RelPath mark = place_name("tree");
   const RelPath name = place_name("files");
   const std::string held = place.tree();
@@ -244,7 +258,13 @@ Result<void> TreeCache::change(const Place& place, const std::string& tree) cons
   Result<void> changed = fail(ErrorKind::kNotFound, "check.no_tree", "");
   if (!held.empty()) {
     GALLEY_ASSIGN(const auto files, place.directory->open_writable_directory(name));
-    changed = write_changes(*files, held, tree);
+    if (choice.changes && choice.held == held) {
+      TreeWriter writer(*files, trees_->objects());
+      changed = writer.remove_entry(*choice.changes);
+      if (changed) changed = writer.make(*choice.changes);
+    } else {
+      changed = write_changes(*files, held, tree);
+    }
   }
   if (!changed) {
     GALLEY_TRY(remove_tree(*place.directory, name));
@@ -271,10 +291,13 @@ Result<void> TreeCache::write_changes(const WritableDirectory& files, const std:
 Result<void> TreeCache::for_each_change(
     const std::string& from, const std::string& to,
     const std::function<Result<void>(const std::vector<GitRawChange>&)>& take) const {
-  GALLEY_ASSIGN(const GitLayout layout, git_.layout());
-  GALLEY_ASSIGN(const auto git,
-                git_.start({"diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames",
-                            from.empty() ? layout.empty_tree() : from, to}));
+  std::string first = from;
+  if (from.empty()) {
+    GALLEY_ASSIGN(const GitLayout layout, git_.layout());
+    first = layout.empty_tree();
+  }
+  GALLEY_ASSIGN(const auto git, git_.start({"diff-tree", "-r", "--raw", "-z", "--no-abbrev",
+                                            "--no-renames", first, to}));
   git->end_input();
   std::string raw;
   const auto take_whole = [&]() -> Result<void> {

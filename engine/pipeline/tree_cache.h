@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,11 +46,14 @@ class TreeCache {
   Result<CheckedOutTree> lay_out(const std::string& tree) const;
 
  private:
+  enum class Fit : uint8_t;
   struct Place;
+  struct Choice;
   Result<Place> open_place(size_t number) const;
-  Result<std::vector<size_t>> places_for(const std::string& tree) const;
-  [[nodiscard]] size_t count_differences(const std::string& from, const std::string& to) const;
-  Result<void> change(const Place& place, const std::string& tree) const;
+  Result<std::vector<Choice>> places_for(const std::string& tree) const;
+  [[nodiscard]] std::optional<std::vector<GitRawChange>> few_differences(
+      const std::string& from, const std::string& to) const;
+  Result<void> change(const Place& place, const Choice& choice, const std::string& tree) const;
   Result<void> write_changes(const WritableDirectory& files, const std::string& from,
                              const std::string& to) const;
   Result<void> for_each_change(

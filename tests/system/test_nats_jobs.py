@@ -199,16 +199,26 @@ class Jobs(JobCase):
         self.assertEqual([json.loads(line) for line in self.tool("jobs").splitlines()], [receipt])
 
     def test_the_next_job_of_a_repository_starts_few_processes_of_git(self):
+        self.assertEqual(self.processes_of_the_next_job(""), ["fetch", "commit-tree", "update-ref", "push"])
+
+    def test_a_validator_needs_one_more_process_of_git(self):
+        rules = self.scratch / "rules.toml"
+        rules.write_text('[[validator]]\nname = "v"\ncommand = ["grep", "-q", "ONE", "a.txt"]\n')
+        started = self.processes_of_the_next_job(f'galley_toml = "{rules}"\n')
+        self.assertEqual(started, ["fetch", "diff-tree", "commit-tree", "update-ref", "push"])
+
+    def processes_of_the_next_job(self, more):
+        """What git does for the second job of a repository."""
         log = self.scratch / "git-log"
         programs = self.git_program(f'*) echo "$*" >>{log};;')
         repository = self.make_repository()
-        self.start_worker(path=programs)
-        self.submit(self.job(repository))
+        self.start_worker(more, path=programs)
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
         log.unlink()
         self.assertEqual(self.submit(self.job(repository, "j2", PATCH.format("b.txt", "two", "TWO")))["outcome"], "committed")
-        commands = ("config", "init", "fetch", "rev-parse", "cat-file", "hash-object", "mktree", "commit-tree", "update-ref", "push")
-        started = [next(word for word in line.split() if word in commands) for line in log.read_text().splitlines()]
-        self.assertEqual(started, ["fetch", "commit-tree", "update-ref", "push"])
+        commands = ("config", "init", "fetch", "rev-parse", "cat-file", "diff-tree", "hash-object", "mktree", "commit-tree", "update-ref",
+                    "push")
+        return [next(word for word in line.split() if word in commands) for line in log.read_text().splitlines()]
 
     def test_the_same_job_is_done_once(self):
         repository = self.make_repository()
