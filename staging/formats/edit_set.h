@@ -61,6 +61,7 @@ struct Hunk {
   std::vector<std::string_view> anchors;  ///< lines above the hunk, in order ("@@ class Foo")
   std::string_view section;               ///< text after the second @@, for reports
   uint32_t document_line = 0;             ///< 1-based line of its header in the edit document
+  uint32_t document_end = 0;              ///< of its last line, in a unified diff
 };
 
 /// An edit that names its place by text or by line numbers. Edits are applied in order, each to the

@@ -73,7 +73,10 @@ void move_down(EditSet& set, size_t lines, uint32_t part) {
   for (FileEdit& file : set.files) {
     file.part += part;
     file.document_line = file.document_line > 0 ? file.document_line + by : by + 1;
-    for (Hunk& hunk : file.hunks) hunk.document_line += by;
+    for (Hunk& hunk : file.hunks) {
+      hunk.document_line += by;
+      hunk.document_end += by;
+    }
     for (TextEdit& edit : file.text_edits) edit.document_line += edit.document_line > 0 ? by : 0;
   }
   for (Leniency& leniency : set.leniencies) leniency.line += leniency.line > 0 ? by : 0;
@@ -432,6 +435,16 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
 
 namespace {
 
+/// True if a hunk has the line of the document. It may follow context without its leading blank,
+/// which only the reader of hunks recognises.
+bool is_in_hunk(const EditSet& set, size_t line) {
+  return std::ranges::any_of(set.files, [&](const FileEdit& file) {
+    return std::ranges::any_of(file.hunks, [&](const Hunk& hunk) {
+      return hunk.document_line < line && line <= hunk.document_end;
+    });
+  });
+}
+
 Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat format,
                              const ReadOptions& options, JsonReader read_json) {
   const EditFormat asked = format == EditFormat::kAuto ? answer.format() : format;
@@ -467,9 +480,12 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
              : is_of_one  ? read_one(std::move(text), asked, own, read_json)
                           : read_parts(text, answer, own, read_json);
   // A bare JSON document was read to its end, even if its last brace is missing.
-  if (set && !answer.unread.empty() && !is_bare_json) {
+  if (!set || is_bare_json) return set;
+  std::vector<UnreadLine> left = answer.unread;
+  std::erase_if(left, [&](const UnreadLine& line) { return is_in_hunk(*set, line.line + 1); });
+  if (!left.empty()) {
     return unread(
-        answer.unread,
+        left,
         "this looks like an edit and was not read, so nothing was; write it in one of the "
         "formats, or take it out");
   }

@@ -124,6 +124,19 @@ TEST(HunkEnd, PropertiesOfSubversionAreNotOfAHunk) {
             "f: =1-2+X=3 =1-2+X=3");
 }
 
+TEST(HunkEnd, ChangesAfterContextWithoutItsBlankAreRead) {
+  const std::string head = "```diff\n" + names("f") + "@@ ... @@\n";
+  for (const char* context :
+       {"#include <a.h>", "* one", "/// one", "[[nodiscard]] int f();", "}"}) {
+    const std::string body = std::string(context) + "\n-#include <b.h>\n+#include <c.h>\n\n";
+    EXPECT_EQ(read_as(head + body + "```\n", EditFormat::kAuto),
+              "f: =" + std::string(context) + "-#include <b.h>+#include <c.h>")
+        << context;
+  }
+  // A fence that a line of context closes ends the hunk.
+  EXPECT_EQ(read_as(head + " one\n```\n-two\n+TWO\n", EditFormat::kAuto), "edit.unread");
+}
+
 TEST(HunkEnd, ContextOfV4AMayLackItsBlank) {
   const auto patch = [](const std::string& body) {
     return "*** Begin Patch\n*** Update File: f\n@@\n" + body + "*** End Patch\n";

@@ -314,6 +314,16 @@ TEST(WrongPlace, HunksInAnotherOrderStayAtTheirNumbers) {
             "patch.doubtful_place");
 }
 
+TEST(WrongPlace, HunksInAnotherOrderMayDifferInBlanks) {
+  const std::string file = "a {\n    x\n}\n\nb {\n    y\n}\n\nc {\n    z\n}\n";
+  const std::string later = "@@\n   c {\n-      z\n+      w\n   }\n";
+  const std::string earlier = "@@\n   a {\n-      x\n+      v\n   }\n";
+  EXPECT_EQ(after_hunks(file, later + earlier),
+            "a {\n    v\n}\n\nb {\n    y\n}\n\nc {\n    w\n}\n");
+  // One of two such places is not the only one.
+  EXPECT_EQ(after_hunks(file + "\n" + file, later + earlier), "patch.ambiguous");
+}
+
 TEST(WrongPlace, TheOrderOfHunksDoesNotMoveThemFromTheirNumbers) {
   // The place of the first hunk in this order leaves only the second `}` for the next one.
   const std::string file = "a {\n  x\n}\n\nb {\n  y\n}\n\nc {\n  z\n}\n\n";
