@@ -110,10 +110,13 @@ AgentProgram cline() {
   AgentProgram agent;
   agent.name = "cline";
   agent.title = "Cline";
+  agent.tested = "3.0";
   agent.state = {{"CLINE_DIR", ".cline", ""}};
-  agent.variables = with_model_keys({"CLINE_API_KEY"});
+  agent.variables = with_model_keys({"CLINE_API_KEY", "CLINE_PROVIDER", "CLINE_MODEL"});
+  // Otherwise a daemon that cline left outside of the run makes the edits and runs the commands.
+  agent.settings = {{"CLINE_SESSION_BACKEND_MODE", "local"}};
   agent.hosts = {"api.cline.bot", "the provider of your model"};
-  agent.login = "log in with cline auth";
+  agent.login = "log in with cline auth, or set CLINE_API_KEY";
   agent.acp_words = {"--acp"};
   return agent;
 }

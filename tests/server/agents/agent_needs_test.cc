@@ -32,6 +32,11 @@ TEST(AgentNeeds, EachRowIsComplete) {
   }
 }
 
+TEST(AgentNeeds, ClineInARunDoesNotUseItsDaemonOutside) {
+  const AgentNeeds needs = agent_needs(*agent_of_program("cline"), "/home/ada");
+  EXPECT_EQ(needs.settings.at("CLINE_SESSION_BACKEND_MODE"), "local");
+}
+
 TEST(AgentNeeds, TextShowsEveryCharacter) {
   AgentNeeds needs = agent_needs(*agent_of_program("codex"), "/home/ada");
   needs.program = "/home/ada/a\x1b[2J\nwrite nothing/codex";
