@@ -23,16 +23,11 @@ inline constexpr std::string_view kOpencodeFileWithComments = "opencode.jsonc";
 /// In the user's home, like those of codex and Claude Code.
 inline constexpr std::string_view kOpencodeUserFolder = ".config/opencode";
 
-inline constexpr std::array<std::string_view, 10> kAgentFiles = {kCodexFolder,
-                                                                 kClaudeFolder,
-                                                                 kClaudeServers,
-                                                                 kGeminiFolder,
-                                                                 kOpencodeFolder,
-                                                                 kOpencodeFile,
-                                                                 kOpencodeFileWithComments,
-                                                                 kOpencodeUserFolder,
-                                                                 ".qwen",
-                                                                 ".cursor"};
+inline constexpr std::array<std::string_view, 16> kAgentFiles = {
+    kCodexFolder, kClaudeFolder, kClaudeServers, kGeminiFolder, kOpencodeFolder, kOpencodeFile,
+    kOpencodeFileWithComments, kOpencodeUserFolder, ".qwen", ".cursor",
+    // Their hooks, plugins and servers are here too, but Galley writes nothing into them.
+    ".cline", ".clinerules/hooks", ".continue", ".amp", ".config/amp", ".config/goose"};
 
 /// Whether the path is one of these paths or below one, in any spelling that a case-insensitive
 /// file system accepts.
