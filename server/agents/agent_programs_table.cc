@@ -98,6 +98,7 @@ AgentProgram qwen() {
   AgentProgram agent;
   agent.name = "qwen";
   agent.title = "Qwen Code";
+  agent.tested = "0.24";
   agent.state = {{"", ".qwen", ""}};
   agent.variables = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY"};
   agent.hosts = {"chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com"};
@@ -137,6 +138,19 @@ AgentProgram goose() {
   return agent;
 }
 
+/// Continue's program is called cn.
+AgentProgram cn() {
+  AgentProgram agent;
+  agent.name = "cn";
+  agent.title = "Continue";
+  agent.tested = "1.5";
+  agent.state = {{"CONTINUE_GLOBAL_DIR", ".continue", ""}};
+  agent.variables = with_model_keys({});
+  agent.hosts = {"api.continue.dev", "the provider of your model"};
+  agent.login = "start cn and choose a model, or set ANTHROPIC_API_KEY";
+  return agent;
+}
+
 AgentProgram amp() {
   AgentProgram agent;
   agent.name = "amp";
@@ -151,8 +165,8 @@ AgentProgram amp() {
 }  // namespace
 
 const std::vector<AgentProgram>& agent_programs() {
-  static const std::vector<AgentProgram> kPrograms = {codex(), claude(), gemini(), opencode(),
-                                                      qwen(),  cline(),  goose(),  amp()};
+  static const std::vector<AgentProgram> kPrograms = {
+      codex(), claude(), gemini(), opencode(), qwen(), cline(), goose(), amp(), cn()};
   return kPrograms;
 }
 

@@ -76,7 +76,7 @@ COMMAND_PLACES = {
 }
 
 
-AGENTS = ("codex", "claude", "gemini", "opencode", "qwen", "cline", "goose", "amp")
+AGENTS = ("codex", "claude", "gemini", "opencode", "qwen", "cline", "goose", "amp", "cn")
 
 
 class InstallCase(SystemCase):
@@ -573,7 +573,7 @@ class All(InstallCase):
                          {(agent, part): "added" for agent in ("codex", "claude", "gemini")
                           for part in ("mcp", "hook", "commands")})
         why = {one["agent"]: one["message"] for one in done["skipped"]}
-        self.assertEqual(set(why), {"opencode", "qwen", "cline", "goose", "amp"})
+        self.assertEqual(set(why), {"opencode", "qwen", "cline", "goose", "amp", "cn"})
         self.assertIn("no program 'opencode'", why["opencode"])
         self.assertIn(f"{self.environment['XDG_CONFIG_HOME']}/opencode", why["opencode"])
         self.assertIn("--wrapper", why["qwen"])

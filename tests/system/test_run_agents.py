@@ -221,13 +221,14 @@ class Needs(AgentCase):
         self.assertIn(b"galley ", said.stdout)
 
     def test_each_agent_is_known_and_has_its_state(self):
-        for name in ("codex", "claude", "opencode", "gemini", "qwen", "cline", "goose", "amp"):
+        for name in ("codex", "claude", "opencode", "gemini", "qwen", "cline", "goose", "amp", "cn"):
             with self.subTest(agent=name):
                 self.agent(name, "#!/bin/sh\nfind \"$HOME\" -maxdepth 3 -type d ! -path '*/tools*' | sort\n")
                 self.alone("run", "--drop", name, expect=1)
                 self.allow(name)
                 ran = self.alone("run", "--drop", "--", name, "-p", "do it", expect=0)
-                self.assertIn(f"/{'.' if name not in ('opencode', 'goose', 'amp') else ''}{name}\n", ran.stdout.decode())
+                folder = name if name in ("opencode", "goose", "amp") else {"cn": ".continue"}.get(name, "." + name)
+                self.assertIn(f"/{folder}\n", ran.stdout.decode())
 
 
 class AtTheEnd(AgentCase):

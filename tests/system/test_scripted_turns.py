@@ -342,7 +342,7 @@ class RunDoor(Turns, RunCase):
     """A turn is one run or several. The agent is a script that executes its last argument."""
 
     DOOR = "run"
-    AGENTS = ("codex", "claude", "opencode", "gemini", "qwen", "cline", "goose", "amp")
+    AGENTS = ("codex", "claude", "opencode", "gemini", "qwen", "cline", "goose", "amp", "cn")
 
     def setUp(self):
         super().setUp()
