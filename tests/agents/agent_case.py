@@ -11,6 +11,7 @@ from agents import ROOT
 sys.path[:0] = [str(ROOT / "tests" / "system"), str(ROOT / "tests" / "system" / "everyday")]
 
 from everyday import EverydayCase  # noqa: E402
+from model_server import Say  # noqa: E402
 from support import skip_for_walls, snapshot  # noqa: E402
 
 # This is set in CI, where npm answers. A test that would be skipped without its agent then fails.
@@ -38,6 +39,19 @@ class AgentCase(EverydayCase):
                 self.fail(f"GALLEY_REQUIRE_AGENTS=1, but there is no {kind.name}: {reason}")
             raise unittest.SkipTest(f"{kind.name} did not run: {reason}")
         return kind(self.scratch / kind.name, url)
+
+    @staticmethod
+    def reading(script, text):
+        """Returns the script, which gets each result through `text`, without the wrapping of the agent."""
+        def read():
+            told = script()
+            turn = next(told)
+            while not isinstance(turn, Say):
+                shown = yield turn
+                turn = told.send(text(shown))
+            yield turn
+
+        return read
 
     def check(self, model, ran):
         """Checks that the script and the agent ran to their ends."""

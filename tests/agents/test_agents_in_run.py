@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from agent_case import AgentCase, main
-from agents import Claude, Codex, Gemini, OpenCode, Qwen
+from agents import Amp, Claude, Cline, Codex, Continue, Gemini, Goose, OpenCode, Qwen
 from model_server import ModelServer, Say
 from support import GALLEY
 
@@ -98,7 +98,7 @@ class InSandbox:
 
     def model(self, script, prompt):
         """Makes one run of the agent inside, with this script as its model."""
-        with ModelServer(script) as model:
+        with ModelServer(self.reading(script, self.kind.text)) as model:
             agent = self.agent(self.kind, model.url)
             agent.configure()
             self.trust_rules(agent)
@@ -311,6 +311,14 @@ class QwenInRun(InRun, AgentCase):
     kind = Qwen
 
 
+class ClineInRun(InRun, AgentCase):
+    kind = Cline
+
+
+class ContinueInRun(InRun, AgentCase):
+    kind = Continue
+
+
 class ClaudeInRun(InRun, AgentCase):
     kind = Claude
 
@@ -339,6 +347,36 @@ class GeminiWrapped(Wrapped, AgentCase):
 
 class QwenWrapped(Wrapped, AgentCase):
     kind = Qwen
+
+
+class ClineWrapped(Wrapped, AgentCase):
+    """A daemon of Cline runs outside, as its ordinary use leaves it there. Cline in the run must not use it: the daemon would
+    make the edits and run the commands outside of the sandbox."""
+
+    kind = Cline
+    own = ("CLINE_NO_AUTO_UPDATE",)
+
+    def run_inside(self, agent, prompt):
+        outside = {key: value for key, value in agent.environment().items() if key != "CLINE_SESSION_BACKEND_MODE"}
+        started = agent.run_command([str(agent.path()), "hub", "start"], self.work, outside)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        try:
+            return super().run_inside(agent, prompt)
+        finally:
+            agent.run_command([str(agent.path()), "hub", "stop"], self.work, outside)
+
+
+class ContinueWrapped(Wrapped, AgentCase):
+    kind = Continue
+    own = ("CONTINUE_CLI_AUTO_UPDATED", "CONTINUE_CLI_ENABLE_TELEMETRY")
+
+
+class AmpWrapped(Wrapped, AgentCase):
+    kind = Amp
+
+
+class GooseWrapped(Wrapped, AgentCase):
+    kind = Goose
 
 
 class ClaudeWrapped(Wrapped, AgentCase):

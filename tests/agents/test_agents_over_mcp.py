@@ -8,7 +8,7 @@ import re
 import shutil
 
 from agent_case import AgentCase, main
-from agents import Claude, Codex, Gemini, OpenCode, Qwen
+from agents import Claude, Cline, Codex, Continue, Gemini, OpenCode, Qwen
 from model_server import Call, ModelServer, Say
 
 RULES = """
@@ -32,6 +32,7 @@ class CodexView:
     """The view of the model in codex: only the structured form."""
 
     agent = Codex
+    options = ()  # of galley mcp
 
     @staticmethod
     def text(shown):
@@ -107,6 +108,7 @@ class OpenCodeView:
     """The view of the model in opencode: only the text."""
 
     agent = OpenCode
+    options = ()
 
     @staticmethod
     def text(shown):
@@ -196,6 +198,37 @@ class QwenView(GeminiView):
     @staticmethod
     def tool(name, **arguments):
         return Call(f"mcp__galley__{name}", arguments)
+
+
+class ClineView(OpenCodeView):
+    """The view of the model in Cline: the whole answer of the server, as JSON. Cline takes the middle out of a long one."""
+
+    agent = Cline
+
+    @staticmethod
+    def text(shown):
+        beginning = re.match(r'\{"content":\[\{"type":"text","text":("(?:[^"\\\n]|\\.)*)', shown)
+        return json.loads(beginning[1] + '"')
+
+    @staticmethod
+    def tool(name, **arguments):
+        return Call(f"galley__{name}", arguments)
+
+
+class ContinueView(OpenCodeView):
+    """The view of the model in Continue: the texts as JSON. It gives the model the names of the server's tools as they
+    are, also if its own tools have the same."""
+
+    agent = Continue
+    options = ("--prefix", "galley_")
+
+    @staticmethod
+    def text(shown):
+        return "\n".join(part["text"] for part in json.loads(shown))
+
+    @staticmethod
+    def tool(name, **arguments):
+        return Call(name if name.startswith("galley_") else f"galley_{name}", arguments)
 
 
 class ClaudeView(CodexView):
@@ -304,22 +337,10 @@ class OverMcp:
         assert view.logged(shown) == [third, second, first], shown
         yield Say("The price of DE is 4.10; the list for the counter is as it was.")
 
-    def reading(self, script):
-        """Returns the script in the form that the agent shows, with all its wrapping."""
-        def read():
-            told = script()
-            turn = next(told)
-            while not isinstance(turn, Say):
-                shown = yield turn
-                turn = told.send(self.view.text(shown))
-            yield turn
-
-        return read
-
     def run_agent(self, script, prompt):
-        with ModelServer(self.reading(script)) as model:
+        with ModelServer(self.reading(script, self.view.text)) as model:
             agent = self.agent(self.view.agent, model.url)
-            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name], self.environment)
+            agent.configure([self.program[0], "mcp", "-C", self.work, "--agent", agent.name, *self.view.options], self.environment)
             ran = agent.run(self.work, prompt)
         self.check(model, ran)
         return agent
@@ -405,6 +426,14 @@ class GeminiOverMcp(OverMcp, AgentCase):
 
 class QwenOverMcp(OverMcp, AgentCase):
     view = QwenView()
+
+
+class ClineOverMcp(OverMcp, AgentCase):
+    view = ClineView()
+
+
+class ContinueOverMcp(OverMcp, AgentCase):
+    view = ContinueView()
 
 
 class ClaudeOverMcp(OverMcp, AgentCase):
