@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "cli/agent_processes.h"
 #include "cli/commands.h"
 #include "cli/made_edits.h"
@@ -27,7 +28,6 @@
 #include "server/agents/agent_programs.h"
 #include "server/agents/agent_tools.h"
 #include "server/agents/hooked_call.h"
-#include "server/agents/shell_patch.h"
 #include "server/session/call_results.h"
 #include "server/session/transaction_tools.h"
 #include "staging/fs/host_file.h"

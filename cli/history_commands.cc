@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/history_text.h"
@@ -19,7 +20,6 @@
 #include "engine/history/index.h"
 #include "engine/history/turns.h"
 #include "engine/history/undo.h"
-#include "server/agents/shell_patch.h"
 
 namespace galley {
 namespace {

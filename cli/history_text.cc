@@ -9,13 +9,13 @@
 
 #include "base/clock.h"
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/made_edits.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/workspace_state.h"
-#include "server/agents/shell_patch.h"
 
 namespace galley {
 namespace {

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "cli/places.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/run_service.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
-#include "server/agents/shell_patch.h"
 
 namespace galley {
 namespace {

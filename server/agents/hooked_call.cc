@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "server/agents/agent_tools.h"
 #include "server/agents/shell_patch.h"
 

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shell_word.h"
 #include "base/text.h"
 
 namespace galley {
 namespace {
-
-constexpr std::string_view kPlain =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
 
 /// Reads a command from its beginning; stays in place at text it does not understand.
 class ShellReader {
@@ -33,7 +31,7 @@ class ShellReader {
       rest_.remove_prefix(end + 1);
       return is_over_or(kPlainSpaces) ? std::optional(text) : std::nullopt;
     }
-    const size_t end = std::min(rest_.find_first_not_of(kPlain), rest_.size());
+    const size_t end = std::min(rest_.find_first_not_of(kPlainInShell), rest_.size());
     if (end == 0) return {};
     std::string text(rest_.substr(0, end));
     rest_.remove_prefix(end);
@@ -56,7 +54,7 @@ std::optional<std::string> delimiter(ShellReader& reader) {
   const size_t end = reader.rest().find(is_double ? '"' : '\'');
   if (end == std::string_view::npos || end == 0) return {};
   std::string name(reader.rest().substr(0, end));
-  if (name.find_first_not_of(kPlain) != std::string::npos) return {};
+  if (name.find_first_not_of(kPlainInShell) != std::string::npos) return {};
   reader.take(name);
   reader.take(is_double ? "\"" : "'");
   return name;
@@ -110,15 +108,6 @@ std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
   if (!patch || reader.rest().find_first_not_of(kPlainSpaces) != std::string_view::npos) return {};
   found.patch = *patch;
   return found;
-}
-
-std::string shell_word(std::string_view text) {
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 }  // namespace galley

@@ -21,7 +21,4 @@ struct ShellPatch {
 /// would replace something in the patch.
 [[nodiscard]] std::optional<ShellPatch> patch_in_shell_command(std::string_view command);
 
-/// Quotes a text as one word of a shell command line.
-[[nodiscard]] std::string shell_word(std::string_view text);
-
 }  // namespace galley

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "server/agents/agent_tools.h"
 #include "server/agents/shell_patch.h"
 
@@ -335,13 +336,6 @@ TEST(ShellPatch, IsFoundOnlyInACommandThatDoesNothingElse) {
         "apply_patch 'p'x"}) {
     EXPECT_FALSE(patch_in_shell_command(other)) << other;
   }
-}
-
-TEST(ShellWord, QuotesEveryByteExactly) {
-  EXPECT_EQ(shell_word("plain-1.x"), "plain-1.x");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("a'b $c\n"), "'a'\\''b $c\n'");
-  EXPECT_EQ(shell_word("~"), "'~'");
 }
 
 }  // namespace
