@@ -111,7 +111,8 @@ Result<int> serve_pipe(Session& session) {
     if (is_gone) return std::optional<McpServer::Line>();
     GALLEY_ASSIGN(auto line, lines.next());
     if (!line) return std::optional<McpServer::Line>();
-    return McpServer::Line{std::move(line->text), line->is_too_long, lines.has_next()};
+    return McpServer::Line{std::move(line->text), line->is_too_long, lines.has_next(),
+                           std::move(line->end)};
   }));
   return kExitDone;
 }

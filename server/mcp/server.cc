@@ -106,8 +106,10 @@ bool McpServer::is_in_progress(const Key& key) const {
   return running_.count(key) != 0 || listeners_.count(key) != 0;
 }
 
-void McpServer::refuse_long_line() {
-  refuse({}, {rpc::kInvalidRequest, "a message has at most 16 MiB"}, {});
+void McpServer::refuse_long_line(const Line& line) {
+  const json first = unread_message(line.text).id;
+  refuse(rpc_id(first.is_null() ? id_at_end(line.end) : first),
+         {rpc::kInvalidRequest, "a message has at most 16 MiB"}, {});
 }
 
 /// The era of a request.
@@ -364,7 +366,7 @@ void McpServer::wait_to_read(std::unique_lock<std::mutex>& lock, int me) {
 }
 
 void McpServer::take_line(const Line& line, int me) {
-  if (line.is_too_long) return refuse_long_line();
+  if (line.is_too_long) return refuse_long_line(line);
   if (line.text.empty()) return;
   Task task = accept(line.text);
   if (!task) return;

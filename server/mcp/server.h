@@ -69,8 +69,9 @@ class McpServer {
   /// A line from the client, and whether another one is already available.
   struct Line {
     std::string text;
-    bool is_too_long = false;
+    bool is_too_long = false;  ///< `text` and `end` are its beginning and its end
     bool has_next = false;
+    std::string end;
   };
   /// Reads the next line; nullopt at the end of the input.
   using Input = std::function<Result<std::optional<Line>>()>;
@@ -163,7 +164,7 @@ class McpServer {
   Task accept(std::string_view line);
   Task accept(RpcMessage message, Origin origin);
   Task accept_request(RpcMessage message, Origin origin);
-  void refuse_long_line();
+  void refuse_long_line(const Line& line);
   void refuse(const std::optional<RpcId>& id, const RpcError& error, Origin origin);
   [[nodiscard]] bool is_in_progress(const Key& key) const;
   void take_notification(const RpcMessage& message, Origin origin);

@@ -47,29 +47,43 @@ ssize_t read_next(int descriptor, std::span<char> piece) {
 
 }  // namespace
 
+/// Keeps only the ends of a line that is too long, of which `bytes` were read since the last call.
+void LineReader::skip(size_t bytes) {
+  const std::string_view piece = std::string_view(pending_).substr(0, bytes);
+  if (!skips_) long_.text = piece.substr(0, kKeptBytes);
+  skips_ = true;
+  long_.end += piece.substr(bytes - std::min(bytes, kKeptBytes));
+  long_.end.erase(0, long_.end.size() - std::min(long_.end.size(), kKeptBytes));
+}
+
+/// Takes a line, whose last bytes are the first `end` ones of `pending_`.
+LineReader::Line LineReader::take(size_t end) {
+  Line line;
+  if (skips_ || end > max_bytes_) {
+    skip(end);
+    line = std::exchange(long_, {});
+    line.is_too_long = true;
+    skips_ = false;
+  } else {
+    line.text = pending_.substr(0, end);
+  }
+  pending_.erase(0, end + 1);
+  searched_ = 0;
+  return line;
+}
+
 Result<std::optional<LineReader::Line>> LineReader::next() {
   for (;;) {
     const size_t end = pending_.find('\n', searched_);
-    if (end != std::string::npos) {
-      Line line;
-      line.is_too_long = std::exchange(skips_, false) || end > max_bytes_;
-      if (!line.is_too_long) line.text = pending_.substr(0, end);
-      pending_.erase(0, end + 1);
-      searched_ = 0;
-      return line;
-    }
+    if (end != std::string::npos) return take(end);
     if (pending_.size() > max_bytes_) {
-      skips_ = true;
+      skip(pending_.size());
       pending_.clear();
     }
     searched_ = pending_.size();
     if (is_at_end_) {
       if (pending_.empty() && !skips_) return std::optional<Line>();
-      Line last;
-      last.is_too_long = std::exchange(skips_, false);
-      last.text = std::exchange(pending_, {});
-      searched_ = 0;
-      return last;
+      return take(pending_.size());
     }
     const ssize_t count = read_next(descriptor_, piece_);
     if (count < 0 && errno != EINTR) return fail(os_error(errno, "reading", "standard input"));

@@ -13,7 +13,7 @@ namespace galley {
 
 /// Reads lines from an open descriptor, such as standard input.
 ///
-/// Memory use is bounded: a line that is too long is skipped while it arrives.
+/// Memory use is bounded: the middle of a line that is too long is skipped while it arrives.
 ///
 /// Ownership: borrows the descriptor. Threads: used by one thread at a time.
 /// Errors:    kIo.
@@ -22,8 +22,9 @@ class LineReader {
   LineReader(int descriptor, size_t max_bytes) : descriptor_(descriptor), max_bytes_(max_bytes) {}
 
   struct Line {
-    std::string text;  ///< without its line end; empty if it was too long
+    std::string text;  ///< without its line end; the beginning of one that is too long
     bool is_too_long = false;
+    std::string end;  ///< of a line that is too long
   };
   /// Waits for the next line and returns it; nothing at the end of the input. The last line may
   /// lack a line end.
@@ -33,6 +34,10 @@ class LineReader {
 
  private:
   static constexpr size_t kReadBytes = size_t{64} << 10U;
+  static constexpr size_t kKeptBytes = 4096;  ///< of each end of a line that is too long
+
+  void skip(size_t bytes);
+  Line take(size_t end);
 
   int descriptor_;
   size_t max_bytes_;
@@ -40,6 +45,7 @@ class LineReader {
   std::string pending_;
   size_t searched_ = 0;  ///< bytes at the start of `pending_` without a line end
   bool skips_ = false;
+  Line long_;  ///< what is kept of the line that is skipped
   bool is_at_end_ = false;
 };
 

@@ -389,7 +389,8 @@ int serve() {
   const auto served = server.serve([&lines]() -> Result<std::optional<McpServer::Line>> {
     GALLEY_ASSIGN(auto line, lines.next());
     if (!line) return std::optional<McpServer::Line>();
-    return McpServer::Line{std::move(line->text), line->is_too_long, lines.has_next()};
+    return McpServer::Line{std::move(line->text), line->is_too_long, lines.has_next(),
+                           std::move(line->end)};
   });
   return served ? 0 : 1;
 }

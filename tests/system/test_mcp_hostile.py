@@ -57,6 +57,19 @@ class EachEra(McpCase):
                 self.assertIn("error", message)
                 self.assertNotIn("id", message)
 
+    def test_a_message_over_the_limit_gets_an_error_with_its_id(self):
+        """Some clients write the id first, others last."""
+        long = json.dumps({"name": "Write", "arguments": {"file_path": "a.txt", "content": '\\"id":7}' + "x" * (17 << 20) + '\\"id":8}'}})
+        for line, identity in ((f'{{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{long}}}', "first"),
+                               (f'{{"method":"tools/call","params":{long},"jsonrpc":"2.0","id":41}}', 41),
+                               (f'{{"method":"tools/call","params":{long},"jsonrpc":"2.0","id": "last" }}', "last"),
+                               (f'{{"method":"tools/call","jsonrpc":"2.0","params":{long}}}', None)):
+            client = self.connect()
+            client.send_raw(line.encode())
+            seen, = self.assert_lives(client)
+            self.assertEqual(seen.get("id"), identity)
+            self.assertIn("16 MiB", seen["error"]["message"])
+
     def test_batches_are_one_error_each_whatever_is_in_them(self):
         for client in self.eras():
             one = self.line(client, 1, "tools/list").decode()

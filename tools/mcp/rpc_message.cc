@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -121,6 +122,17 @@ UnreadMessage unread_message(std::string_view text) {
     if (id && (id->is_string() || id->is_number())) found.id = *id;
   }
   return found;
+}
+
+json id_at_end(std::string_view end) {
+  constexpr std::string_view kKey = "\"id\":";
+  end = trim(end, " \t\r");
+  if (!end.ends_with('}')) return nullptr;
+  end = trim(end.substr(0, end.size() - 1), " \t");
+  const size_t key = end.rfind(kKey);
+  if (key == std::string_view::npos || key == 0) return nullptr;
+  const auto id = parse_json(end.substr(key + kKey.size()));
+  return id && (id->is_string() || id->is_number()) ? *id : json();
 }
 
 std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {

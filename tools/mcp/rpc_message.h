@@ -72,6 +72,8 @@ struct UnreadMessage {
 /// Looks for the keys of a message, which are at depth 1, whatever is in its other values. The
 /// message may be cut at its end.
 [[nodiscard]] UnreadMessage unread_message(std::string_view text);
+/// The id of a message of which only the end is known; null unless the id is its last member.
+[[nodiscard]] nlohmann::json id_at_end(std::string_view end);
 
 /// Why a line is not a message, with the id to answer to if one could be read.
 struct BrokenMessage {

@@ -76,6 +76,23 @@ TEST_P(LineStream, ALineOverTheLimitIsSkipped) {
             (std::vector<std::string>{"one", std::string(kMost, 'x'), "<too long>", "last"}));
 }
 
+TEST_P(LineStream, TheEndsOfALineOverTheLimitAreKept) {
+  std::thread writer([this] {
+    for (const std::string& middle : {std::string(kMost, 'x'), std::string(300'000, 'x')}) {
+      send(ends_, "begin" + middle + "end\n");
+    }
+    ends_.close_writing();
+  });
+  LineReader lines(ends_.read, kMost);
+  for (int i = 0; i < 2; ++i) {
+    const auto line = lines.next().value();
+    ASSERT_TRUE(line && line->is_too_long);
+    EXPECT_TRUE(line->text.starts_with("beginx") && line->end.ends_with("xend"));
+    EXPECT_LE(line->text.size() + line->end.size(), 2U * 4096U);
+  }
+  writer.join();
+}
+
 TEST_P(LineStream, APieceThatArrivesWhileTheReaderSleepsIsRead) {
   std::thread writer([this] {
     for (const char* piece : {"be", "fore\naf", "ter\n"}) {
