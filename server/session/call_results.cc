@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "server/session/conflict_answers.h"
 #include "staging/printing/git_diff.h"
+#include "staging/text/lines.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -121,28 +123,56 @@ std::string argument_from_line(const ToolInfo& tool, int64_t line, int64_t total
   return "offset " + std::to_string(line);
 }
 
-/// The content of a file or a search; for a long file its first lines, and how to get the next
-/// ones. The rest of a line that is longer than a page is left out.
-std::string content_text(const ordered_json& data, const ToolInfo& tool) {
-  const std::string text = text_member(data, "content");
-  if (text.size() <= kMaxPageText || !data.contains("startLine") || data.contains("encoding")) {
-    return text;
-  }
-  size_t end = 0;
-  const std::string page = page_of(text, 0, end);
+bool is_part_of_file(const ordered_json& data) {
+  return data.contains("startLine") && data.contains("content") && data["content"].is_string() &&
+         !data.contains("encoding");
+}
+
+/// What is not in the first `end` bytes of a file's content, and how to get it: the next lines, or
+/// the rest of a line that is longer than a page, which no line number can name.
+std::string rest_of_file(const ordered_json& data, size_t end, const ToolInfo& tool) {
+  const std::string& text = data["content"].get_ref<const std::string&>();
   const auto first = data.value("startLine", int64_t{1});
   const auto total = data.value("totalLines", int64_t{0});
-  int64_t next = first + std::count(page.begin(), page.end(), '\n');
-  std::string shown = "lines " + std::to_string(first) + " to " + std::to_string(next - 1) +
-                      " of " + std::to_string(total);
-  if (next == first) {
-    ++next;
-    const size_t line = std::min(text.find('\n'), text.size());
-    shown = "line " + std::to_string(first) + " of " + std::to_string(total) +
-            " without its last " + std::to_string(line - end) + " bytes";
+  const auto end_of_page = text.begin() + static_cast<ptrdiff_t>(end);
+  int64_t next = first + std::count(text.begin(), end_of_page, '\n');
+  if (next > first) {
+    return "lines " + std::to_string(first) + " to " + std::to_string(next - 1) + " of " +
+           std::to_string(total) + "; the rest: " + argument_from_line(tool, next, total);
   }
-  if (next <= total) shown += "; the rest: " + argument_from_line(tool, next, total);
-  return "[" + shown + "]\n" + page;
+  const size_t line_end = text.find('\n', end);
+  const bool is_ended = line_end != std::string::npos;
+  const size_t missing = (is_ended ? line_end : text.size()) - end;
+  std::string note = "line " + std::to_string(first) + " of " + std::to_string(total) +
+                     " without its last " + std::to_string(missing) +
+                     " bytes, which a command shows: sed -n " + std::to_string(first) + "p " +
+                     shell_word(text_member(data, "filePath")) + " | tail -c " +
+                     std::to_string(missing + (is_ended ? 1 : 0));
+  if (++next <= total) note += "; the next line: " + argument_from_line(tool, next, total);
+  return note;
+}
+
+/// The content of a file or a search; for a long file its first lines, and how to get the rest.
+std::string content_text(const ordered_json& data, const ToolInfo& tool) {
+  const std::string text = text_member(data, "content");
+  if (text.size() <= kMaxPageText || !is_part_of_file(data)) return text;
+  size_t end = 0;
+  const std::string page = page_of(text, 0, end);
+  return "[" + rest_of_file(data, end, tool) + "]\n" + page;
+}
+
+/// Shortens the content of a long file to a page that needs no further cut.
+ordered_json with_page_of_file(ordered_json data, const ToolInfo& tool) {
+  if (!is_part_of_file(data) || json_text(data).size() <= kMaxStructureText) return data;
+  size_t end = 0;
+  std::string page = structured_page_of(data["content"].get_ref<const std::string&>(), 0, end);
+  if (end == 0) return data;
+  ordered_json out;
+  out["leftOut"]["/content"] = rest_of_file(data, end, tool);
+  out.update(data);
+  if (out.contains("numLines")) out["numLines"] = Lines(page).size();
+  out["content"] = std::move(page);
+  return out;
 }
 
 /// Leniencies of an edit that the caller should know about.
@@ -345,7 +375,7 @@ ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, co
                               const std::vector<std::string>& questions) {
   if (!result.ok) return failed_result(*result.error);
   std::string text = text_of_data(*result.data, tool, tx);
-  ordered_json structured = concise(*result.data);
+  ordered_json structured = with_page_of_file(concise(*result.data), tool);
   for (const std::string& question : questions) {
     structured["needsApproval"].push_back(question);
     text.insert(0, "a person will be asked at the commit: " + printable_line(question) + "\n");

@@ -573,11 +573,23 @@ class Editing(McpCase):
         client = self.connect()
         said = [self.text(client.call("Read", file_path="long.txt", **at)) for at in ({}, {"offset": 2}, {"offset": 3})]
         self.assertEqual(said[0], "[lines 1 to 1 of 3; the rest: offset 2]\nfirst\n")
-        self.assertRegex(said[1], r"\A\[line 2 of 3 without its last 30500 bytes; the rest: offset 3\]\né{14750}\Z")
+        self.assertRegex(said[1], r"\A\[line 2 of 3 without its last 30500 bytes, which a command shows: "
+                                  r"sed -n 2p long.txt \| tail -c 30501; the next line: offset 3\]\né{14750}\Z")
         self.assertEqual(said[2], "last\n")
-        (self.work / "long.txt").write_text("x" * 30_000)
-        self.assertRegex(self.text(client.call("Read", file_path="long.txt")),
-                         r"\A\[line 1 of 1 without its last 500 bytes\]\nx{29500}\Z")
+
+    def test_the_rest_of_a_long_line_is_shown_by_the_named_command_and_in_both_forms(self):
+        (self.work / "a b.txt").write_text("first\n" + "x" * 50_000 + "y" * 900 + "\nlast\n")
+        client = self.connect()
+        answer = client.call("Read", file_path="a b.txt")
+        self.assertEqual((answer["structuredContent"]["leftOut"]["/content"], answer["structuredContent"]["numLines"]),
+                         ("lines 1 to 1 of 3; the rest: offset 2", 1))
+        answer = client.call("Read", file_path="a b.txt", offset=2)
+        shown = answer["structuredContent"]
+        note = shown["leftOut"]["/content"]
+        self.assertEqual(self.text(answer), f"[{note}]\n{shown['content']}")
+        command = re.match(r"line 2 of 3 without its last \d+ bytes, which a command shows: (.*); the next line: offset 3", note)[1]
+        rest = subprocess.run(command, shell=True, cwd=self.work, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(shown["content"] + rest, "x" * 50_000 + "y" * 900 + "\n")
 
     def test_the_arguments_for_the_rest_of_a_file_are_those_of_the_tool(self):
         lines = [f"line {i:0>100}\n" for i in range(500)]
