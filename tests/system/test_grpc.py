@@ -139,6 +139,21 @@ class Registry(GrpcCase):
                 self.assertEqual(answer.output_json, b"")
 
 
+    def test_a_folder_that_is_replaced_is_neither_read_nor_changed(self):
+        client = self.client()
+        away = self.work.with_name("away")
+        self.work.rename(away)
+        self.work.mkdir()
+        (self.work / "other.txt").write_text("other\n")
+        for tool, arguments in (("fs.read", {"path": "other.txt"}), ("fs.write", {"path": "new.txt", "content": "x"}),
+                                ("fs.list", {"path": "."})):
+            answer = client.execute(tool, arguments)
+            self.assertFalse(answer.success, tool)
+            self.assertIn("was moved away or replaced", answer.error)
+        self.assertEqual([each.name for each in self.work.iterdir()], ["other.txt"])
+        self.assertFalse((away / "new.txt").exists())
+
+
 class Statuses(GrpcCase):
     def test_malformed_requests_are_refused(self):
         client = self.client()

@@ -186,6 +186,20 @@ class Calls(NatsCase):
         self.assertEqual((self.work / "workspace" / "data.json").read_text(), "{}\n")
         self.assertFalse((self.work / "workspace" / "locked").exists())
 
+    def test_a_folder_that_is_replaced_is_neither_read_nor_changed(self):
+        _, _, client = self.serve()
+        away = self.work.with_name("away")
+        self.work.rename(away)
+        (self.work / "workspace").mkdir(parents=True)
+        (self.work / "workspace" / "other.txt").write_text("other\n")
+        for parameters in ({"action": "read", "path": "workspace/other.txt"},
+                           {"action": "write", "path": "workspace/new.txt", "content": "x"}):
+            payload = client.request(f"{FILES}.request", self.call_of(**parameters))["payload"]
+            self.assertFalse(payload["success"])
+            self.assertIn("was moved away or replaced", payload["error"]["message"])
+        self.assertEqual([each.name for each in (self.work / "workspace").iterdir()], ["other.txt"])
+        self.assertFalse((away / "workspace" / "new.txt").exists())
+
     def test_what_is_not_a_request_is_answered_without_an_envelope(self):
         _, _, client = self.serve()
         for text in (b"", b"{", b"null", b"\xff\xfe", b"[" * 5000, b'{"id": 1, "id": 2}'):
