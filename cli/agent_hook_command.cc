@@ -319,7 +319,10 @@ void settle_missed_edits(Session& session, const HookRequest& request,
 Result<void> begin_turn(Session& session, const HookRequest& request) {
   if (request.session.empty()) return {};
   GALLEY_ASSIGN(const StateDirectory* state, state_for_notes(session));
-  if (state == nullptr) return {};
+  if (state == nullptr) {
+    GALLEY_ASSIGN(const Workspace* workspace, session.open());
+    return AgentSession::note_first_turn(workspace->root_path(), request.session, request.prompt);
+  }
   settle_missed_edits(session, request, *state);
   GALLEY_TRY(AgentSession(*state, request.session).begin_turn(request.prompt));
   return note_agent(session, request);
@@ -330,7 +333,9 @@ Result<void> end_turn(Session& session, const HookRequest& request) {
   if (request.session.empty()) return {};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const StateDirectory* state = persistent_of(*workspace).state();
-  if (state == nullptr) return {};
+  if (state == nullptr) {
+    return AgentSession::forget_first_turn(workspace->root_path(), request.session);
+  }
   settle_missed_edits(session, request, *state);
   return AgentSession(*state, request.session).end_turn();
 }

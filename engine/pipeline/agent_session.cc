@@ -17,6 +17,7 @@
 #include "engine/history/rebase.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/replace_file.h"
+#include "staging/fs/user_state.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {
@@ -44,6 +45,16 @@ std::string kept_name(const AgentSession::EditName& edit) {
 }
 std::string lost_name(const AgentSession::EditName& edit) {
   return edit + std::string(kLostEnding);
+}
+
+/// The first turns of a folder, in the state of the user.
+RelPath first_turns_of(const std::string& folder) {
+  return chosen_path("turns/" + ContentId::of(folder).hex());
+}
+
+std::string text_of(const AgentSession::Turn& turn) {
+  return fmt::format("{}\n{}\n{}\n{}", kTurnMagic, turn.number, turn.prompt,
+                     turn.has_ended ? fmt::format("{}{}", kTurnEnd, turn.begun_ns) : std::string());
 }
 
 /// Writes both sides of each path, in the format of a journal.
@@ -217,10 +228,7 @@ int64_t AgentSession::turn_begun_ns() const {
 Result<void> AgentSession::write_turn(const Turn& turn) const {
   const RelPath file = place("turn");
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
-  return replace_shared_file(
-      state_->root(), file.str(),
-      fmt::format("{}\n{}\n{}\n{}", kTurnMagic, turn.number, turn.prompt,
-                  turn.has_ended ? fmt::format("{}{}", kTurnEnd, turn.begun_ns) : std::string()));
+  return replace_shared_file(state_->root(), file.str(), text_of(turn));
 }
 
 Result<void> AgentSession::begin_turn(std::string_view prompt) const {
@@ -233,6 +241,48 @@ Result<void> AgentSession::end_turn() const {
   ended.begun_ns = turn_begun_ns();
   ended.has_ended = true;
   return write_turn(ended);
+}
+
+Result<void> AgentSession::note_first_turn(const std::string& folder, std::string_view id,
+                                           std::string_view prompt) {
+  GALLEY_ASSIGN(const auto home, open_user_state(UserState::kMake));
+  const RelPath turns = first_turns_of(folder);
+  GALLEY_TRY(make_directories(*home, turns, kPrivateDirectory));
+  return replace_shared_file(*home, turns.str() + "/" + ContentId::of(id).hex(),
+                             text_of({1, first_words(prompt, kMaxPromptBytes)}));
+}
+
+Result<void> AgentSession::forget_first_turn(const std::string& folder, std::string_view id) {
+  const auto home = open_user_state(UserState::kExisting);
+  if (!home && home.error().kind == ErrorKind::kNotFound) return {};
+  if (!home) return fail(home.error());
+  const RelPath turns = first_turns_of(folder);
+  const auto removed =
+      (*home)->remove_file(chosen_path(turns.str() + "/" + ContentId::of(id).hex()));
+  if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
+  (void)(*home)->remove_directory(turns);  // another session may have noted one
+  return {};
+}
+
+Result<void> AgentSession::take_first_turns(const StateDirectory& state,
+                                            const std::string& folder) {
+  const auto home = open_user_state(UserState::kExisting);
+  const RelPath place = first_turns_of(folder);
+  const auto turns = home ? (*home)->open_writable_directory(place) : fail(home.error());
+  if (!turns && turns.error().kind == ErrorKind::kNotFound) return {};
+  if (!turns) return fail(turns.error());
+  GALLEY_ASSIGN(const auto files, (*turns)->list());
+  for (const DirectoryEntry& file : files) {
+    const RelPath name = chosen_path(file.name);
+    GALLEY_ASSIGN(const auto text, read_own_file(**turns, name, kMaxTurnBytes));
+    if (text && ContentId::from_hex(file.name)) {
+      const RelPath turn = state.own(fmt::format("{}/{}/turn", kSessions, file.name));
+      GALLEY_TRY(make_directories(state.root(), turn.parent(), kPrivateDirectory));
+      GALLEY_TRY(replace_shared_file(state.root(), turn.str(), *text));
+    }
+    GALLEY_TRY((*turns)->remove_file(name));
+  }
+  return (*home)->remove_directory(place);
 }
 
 Result<void> AgentSession::note_process(const ProcessIdentity& process) const {

@@ -56,6 +56,17 @@ class AgentSession {
   /// Ends the turn: later commits are not of it. Does nothing if no turn is known.
   [[nodiscard]] Result<void> end_turn() const;
 
+  /// Notes the first turn of a session in a folder without a state, which a prompt must not make:
+  /// `turns/<hash of the folder>/<hash of the session's id>` in the state of the user, as `turn`.
+  [[nodiscard]] static Result<void> note_first_turn(const std::string& folder, std::string_view id,
+                                                    std::string_view prompt);
+  /// Forgets that turn: it ended before there was a state.
+  [[nodiscard]] static Result<void> forget_first_turn(const std::string& folder,
+                                                      std::string_view id);
+  /// Moves the first turns that were noted for this folder into its new state.
+  [[nodiscard]] static Result<void> take_first_turns(const StateDirectory& state,
+                                                     const std::string& folder);
+
   /// What is known of an edit that the agent reports.
   struct MadeEdit {
     /// From the state without the edit to the present one. Changes that others made since the edit

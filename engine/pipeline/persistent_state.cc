@@ -9,6 +9,7 @@
 #include "engine/commit/state_format.h"
 #include "engine/history/history.h"
 #include "engine/history/index.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/maintenance.h"
 #include "engine/pipeline/place.h"
 #include "staging/fs/disk_directory.h"
@@ -107,6 +108,8 @@ Result<void> PersistentState::ensure() {
   if (state() != nullptr) return {};  // another thread was first
   GALLEY_TRY(make_home());
   GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*files_.get()));
+  // Without it only the words of a prompt are lost.
+  (void)AgentSession::take_first_turns(made, place_->path);
   set_state(std::move(made));
   return {};
 }

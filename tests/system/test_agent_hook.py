@@ -874,12 +874,27 @@ class OneWorld(HookCase):
 
     def test_a_prompt_makes_no_workspace(self):
         (self.work / "galley.toml").unlink()
-        self.prompt("do it")
-        self.assertFalse((self.work / ".galley").exists())
-        self.shell("echo 1 > n")
-        self.prompt("and then")
+        for prompt in ("look around", "do it"):
+            self.prompt(prompt)
+            self.assertFalse((self.work / ".galley").exists())
+        self.shell("rm a.txt; echo 1 > n")
         self.shell("echo 2 > m")
-        self.assertEqual([turn["prompt"] for turn in self.turns()], ["and then", "echo 1 > n"])
+        self.prompt("and then")
+        self.shell("echo 3 > m")
+        self.assertEqual([(turn["prompt"], len(turn["transactions"])) for turn in self.turns()], [("and then", 1), ("do it", 2)])
+        self.assertEqual([*(self.scratch / "state" / "galley" / "turns").iterdir()], [])
+        self.galley("undo", "--turn", "last", expect=0)
+        self.galley("undo", "--turn", "last", expect=0)
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+
+    def test_an_answer_without_a_change_ends_the_first_turn(self):
+        (self.work / "galley.toml").unlink()
+        self.prompt("look around")
+        self.prompt("that of another session", session="t")
+        self.end()
+        self.shell("echo 1 > n")
+        self.shell("echo 2 > m", session="t")
+        self.assertEqual([turn["prompt"] for turn in self.turns()], ["that of another session", "echo 1 > n"])
 
     def test_a_turn_ends_with_the_agents_answer(self):
         for agent in SHELLS:
