@@ -61,6 +61,41 @@ Result<History> open_history(Session& session, std::string_view verb) {
   return persistent_of(*workspace).history(verb);
 }
 
+namespace {
+
+/// An older turn must not be taken for that of the newest prompt. The turn in which a hooked agent
+/// asks is not meant.
+Result<void> check_is_last(const Session& session, const History& history,
+                           const TurnSummary& turn) {
+  if (turn.session.empty()) return {};
+  const AgentSession::Turn newest = AgentSession(history.state(), turn.session).turn();
+  const bool asks = session.hooked_session() == turn.session && !newest.has_ended;
+  HistoryFilter filter;
+  filter.session = turn.session;
+  filter.with_lines = false;
+  filter.limit = 1;
+  GALLEY_ASSIGN(const auto commits, history.list(filter));
+  const uint64_t known = commits.empty() ? 0 : commits.front().turn;
+  if (known == 0 || newest.number <= known + (asks ? 1 : 0)) return {};
+  return fail(ErrorKind::kNotFound, "turn.no_change",
+              "the last turn of the session '" + printable_line(turn.session) +
+                  "' changed nothing; the one before is turn " + turn.id.str() +
+                  ": name it with --turn " + turn.id.str());
+}
+
+}  // namespace
+
+Result<TurnSummary> wanted_turn(Session& session, const History& history) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(TurnSummary turn, find_turn(history, arguments.turn, session.named_session()));
+  if (arguments.turn == "last") GALLEY_TRY(check_is_last(session, history, turn));
+  if (arguments.of_session.empty() || arguments.of_session == turn.session) return turn;
+  return fail(ErrorKind::kUsage, "turn.session",
+              "turn " + turn.name() + " is not of the session '" +
+                  printable_line(arguments.of_session) + "': leave out --session, or name one of " +
+                  session.hint("turns --session " + shell_word(arguments.of_session)));
+}
+
 Result<CommitLinks> commit_links(Session& session) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const StateDirectory* state = persistent_of(*workspace).state();

@@ -7,12 +7,19 @@
 #include "cli/session.h"
 #include "engine/git_hooks/commit_contents.h"
 #include "engine/history/history.h"
+#include "engine/history/turns.h"
 
 namespace galley {
 
 /// Opens the history of the session's workspace. If nothing was ever committed, the error says so:
 /// "nothing to `verb` yet".
 Result<History> open_history(Session& session, std::string_view verb = "show");
+
+/// Finds the turns of --turn; `last` is of the session that --session names.
+/// Errors: as find_turn(); kUsage `turn.session` for a turn of another session than that of the
+///         command's own --session; kNotFound `turn.no_change` for `last` if the newest prompt of
+///         the session changed nothing.
+Result<TurnSummary> wanted_turn(Session& session, const History& history);
 
 /// Returns the git commits that are known to contain transactions of the session's workspace.
 Result<CommitLinks> commit_links(Session& session);

@@ -155,8 +155,7 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
 
 /// `show --turn N`: each transaction of the turn, oldest first, with its diff.
 Result<int> show_turn(Session& session, const History& history) {
-  GALLEY_ASSIGN(const TurnSummary turn,
-                find_turn(history, session.arguments().turn, session.hooked_session()));
+  GALLEY_ASSIGN(const TurnSummary turn, wanted_turn(session, history));
   std::vector<TxSummary> oldest_first;
   for (auto one = turn.transactions.rbegin(); one != turn.transactions.rend(); ++one) {
     GALLEY_ASSIGN(TxSummary summary, history.summary(one->id));

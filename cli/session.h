@@ -83,6 +83,10 @@ class Session {
   [[nodiscard]] std::string hooked_session() const {
     return arguments_->global.agent.empty() ? "" : arguments_->global.session;
   }
+  /// The session that `--session` names for an undo, a redo or a turn; may be empty.
+  [[nodiscard]] const std::string& named_session() const {
+    return arguments_->of_session.empty() ? arguments_->global.session : arguments_->of_session;
+  }
   [[nodiscard]] bool is_json() const { return arguments_->global.is_json; }
   /// -q: no messages and no summary.
   [[nodiscard]] bool is_quiet() const { return arguments_->global.is_quiet; }

@@ -316,8 +316,7 @@ Result<void> check_names(Session& session, const Proposal& whole) {
 /// `diff --turn N`: what the turn changed, from before its first commit to after its last.
 Result<int> diff_of_turn(Session& session) {
   GALLEY_ASSIGN(const History history, open_history(session, "show"));
-  GALLEY_ASSIGN(const TurnSummary turn,
-                find_turn(history, session.arguments().turn, session.hooked_session()));
+  GALLEY_ASSIGN(const TurnSummary turn, wanted_turn(session, history));
   std::vector<TxId> ids;
   for (const TxSummary& one : turn.transactions) ids.push_back(one.id);
   GALLEY_ASSIGN(const Proposal whole, change_together(history, ids));
