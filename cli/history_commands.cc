@@ -20,6 +20,7 @@
 #include "engine/history/index.h"
 #include "engine/history/turns.h"
 #include "engine/history/undo.h"
+#include "engine/history/undo_choice.h"
 
 namespace galley {
 namespace {
@@ -106,27 +107,24 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
   return kExitNo;
 }
 
-/// Returns what was done, and the command that reverts it.
-std::string words_of(const UndoPlan& plan) {
-  const std::string id = plan.undoes.str();
-  if (!plan.turn.empty()) {
-    return fmt::format("redid turn {}; `galley undo --turn {}` takes it back again", plan.turn,
-                       plan.turn);
-  }
-  if (!plan.also_undoes.empty()) {
-    const std::string which = counted(plan.also_undoes.size() + 1, "transaction");
-    return plan.tool == kPartialUndoTool
-               ? fmt::format("undid a part of {}; `galley redo {}` brings it back", which, id)
-               : fmt::format("undid {}; `galley redo {}` brings them back", which, id);
-  }
-  if (plan.tool == kRedoTool) {
-    return fmt::format("redid {}; `galley undo {}` takes it back again", plan.redoes.str(),
-                       plan.redoes.str());
-  }
-  if (plan.tool == kPartialUndoTool) {
-    return fmt::format("undid a part of {}; `galley redo {}` brings it back", id, id);
-  }
-  return fmt::format("undid {}; `galley redo` brings it back", id);
+/// Returns what was done, and the command that reverts it. `id` is the commit that did it.
+std::string words_of(const UndoPlan& plan, TxId id) {
+  const bool is_redo = plan.tool == kRedoTool || plan.tool == kPartialRedoTool;
+  const size_t count = std::max(plan.redoes.size(), plan.also_undoes.size() + 1);
+  const TxId first = plan.redoes.empty() ? plan.undoes : plan.redoes.front();
+  std::string what = count == 1 ? first.str() : counted(count, "transaction");
+  if (!plan.turn.empty()) what = "turn " + plan.turn;
+  const bool is_part = is_partial(plan.tool) || plan.is_rest;
+  std::string way = fmt::format("{} {}", is_redo ? "undo" : "redo", id.str());
+  if (!is_redo && count == 1 && !is_partial(plan.tool)) way = "redo";
+  if (is_redo && !is_part && count == 1 && !plan.redoes.empty()) way = "undo " + what;
+  if (!is_part && !plan.turn.empty()) way = "undo --turn " + plan.turn;
+  const bool is_rest = plan.is_rest && !is_redo && !is_partial(plan.tool);
+  const std::string part = is_rest ? "the rest of " : is_part ? "a part of " : "";
+  const char* it = count == 1 || is_part || !plan.turn.empty() ? "it" : "them";
+  if (!is_redo) return fmt::format("undid {}{}; `galley {}` brings {} back", part, what, way, it);
+  return fmt::format("{} {}{}; `galley {}` takes {} back again",
+                     plan.redoes.empty() ? "undid" : "redid", part, what, way, it);
 }
 
 Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& plan,
@@ -164,7 +162,8 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   request.also_undoes = plan.also_undoes;
   request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(plan.proposal, who, request));
-  return finish_commit(session, outcome, document, session.with_hints(words_of(plan)));
+  return finish_commit(session, outcome, document,
+                       [&](TxId id) { return session.with_hints(words_of(plan, id)); });
 }
 
 /// Carries out the plan, or says why there is none. `nothing` is the message for NothingToUndo.
@@ -225,28 +224,41 @@ Error with_readable_mode(const History& history, Error error) {
   return error;
 }
 
-/// Undoes or redoes one transaction, or only the paths in `words`.
-Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
-                      const std::vector<std::string>& words) {
+/// Those of whom an undo or redo without an id takes back something: the session that is named, or
+/// the agent.
+CommittedBy who_is_meant(const Session& session) {
+  const std::string& own = session.named_session();
+  return {own.empty() ? session.arguments().global.agent : "", own};
+}
+
+/// Plans the undo or redo of the wanted transaction; of the newest if it is empty.
+Result<UndoOutcome> plan_take_back(Session& session, bool is_redo, const std::string& wanted,
+                                   const std::vector<std::string>& words) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const History history, open_history(session, is_redo ? "redo" : "undo"));
+  const Place& place = place_of(*workspace);
   TxId id;
-  // An agent that names no transaction takes back only its own.
-  const std::string& agent = session.arguments().global.agent;
-  if (wanted.empty() && !agent.empty()) {
-    GALLEY_ASSIGN(id, is_redo ? newest_undo(history, agent) : history.newest_to_undo(agent));
-  } else if (!is_redo || !wanted.empty()) {
+  if (!wanted.empty()) {
     const auto found = history.resolve(wanted);
     if (!found) return fail(with_path_hint(found.error(), *workspace, wanted));
     id = *found;
   }
   GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, words));
-  const Clock& clock = place_of(*workspace).clock();
-  const auto planned = is_redo
-                           ? plan_redo(history, place_of(*workspace).files(), id, clock, options)
-                           : plan_undo(history, place_of(*workspace).files(), id, clock, options);
+  Result<UndoOutcome> planned = fail(Error());
+  if (wanted.empty()) {
+    planned = (is_redo ? plan_newest_redo : plan_newest_undo)(
+        history, place.files(), who_is_meant(session), place.clock(), options);
+  } else {
+    planned = (is_redo ? plan_redo : plan_undo)(history, place.files(), id, place.clock(), options);
+  }
   if (!planned) return fail(with_readable_mode(history, planned.error()));
-  const UndoOutcome& outcome = *planned;
+  return planned;
+}
+
+/// Undoes or redoes one transaction, or only the paths in `words`.
+Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
+                      const std::vector<std::string>& words) {
+  GALLEY_ASSIGN(const UndoOutcome outcome, plan_take_back(session, is_redo, wanted, words));
   Json document = {{"schema", is_redo ? "galley.redo/1" : "galley.undo/1"}, {"ok", true}};
   std::string nothing;
   if (const auto* none = std::get_if<NothingToUndo>(&outcome)) {
@@ -322,8 +334,7 @@ Result<void> warn_of_dropped(Session& session, const History& history, const Tur
 Result<std::vector<TxId>> ids_of_group(Session& session, const History& history) {
   const Arguments& arguments = session.arguments();
   if (!arguments.turn.empty()) {
-    GALLEY_ASSIGN(const TurnSummary turn,
-                  find_turn(history, arguments.turn, session.hooked_session()));
+    GALLEY_ASSIGN(const TurnSummary turn, wanted_turn(session, history));
     GALLEY_TRY(warn_of_dropped(session, history, turn));
     return turn.in_effect();
   }
@@ -357,7 +368,7 @@ Result<void> settle_group(Session& session, Workspace& workspace) {
   std::string id = arguments.of_session;
   if (!arguments.turn.empty()) {
     const History history(*state);
-    const auto turn = find_turn(history, arguments.turn, session.hooked_session());
+    const auto turn = find_turn(history, arguments.turn, session.named_session());
     if (turn) id = turn->session;  // its error comes from the undo
   }
   if (id.empty()) return {};
@@ -395,10 +406,9 @@ Result<int> bring_back_turn(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const History history, open_history(session, "redo"));
-  const std::string own = session.hooked_session();
-  GALLEY_ASSIGN(const TurnSummary turn,
-                arguments.turn == "last" ? newest_undone_turn(history, own, arguments.global.agent)
-                                         : find_turn(history, arguments.turn, own));
+  GALLEY_ASSIGN(const TurnSummary turn, arguments.turn == "last"
+                                            ? newest_undone_turn(history, who_is_meant(session))
+                                            : wanted_turn(session, history));
   GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, {}));
   GALLEY_ASSIGN(const UndoOutcome outcome,
                 plan_redo_together(history, place_of(*workspace).files(), turn.transactions,
@@ -408,18 +418,6 @@ Result<int> bring_back_turn(Session& session) {
                      "the workspace already is as it was after turn " + turn.name());
 }
 
-/// The transaction to undo or redo. A hooked agent that names none means its own session.
-Result<std::string> wanted_id(Session& session, bool is_redo) {
-  const Arguments& arguments = session.arguments();
-  const std::string own = session.hooked_session();
-  if (!arguments.id.empty() || own.empty()) return arguments.id;
-  GALLEY_TRY(session.open());
-  GALLEY_ASSIGN(const History history, open_history(session, is_redo ? "redo" : "undo"));
-  GALLEY_ASSIGN(const TxId id,
-                is_redo ? newest_undo_of_session(history, own) : newest_of_session(history, own));
-  return id.str();
-}
-
 Result<int> undo(Session& session) {
   const Arguments& arguments = session.arguments();
   if (!arguments.of_session.empty() || !arguments.turn.empty()) {
@@ -427,8 +425,7 @@ Result<int> undo(Session& session) {
   }
   GALLEY_ASSIGN(const NewestFirst ids, several_ids(session));
   if (ids.empty()) {
-    GALLEY_ASSIGN(const std::string id, wanted_id(session, false));
-    return take_back(session, false, id, arguments.words);
+    return take_back(session, false, arguments.id, arguments.words);
   }
   if (session.is_json() || arguments.dry_run) {
     return fail(ErrorKind::kUsage, "undo.several",
@@ -444,8 +441,7 @@ Result<int> undo(Session& session) {
 
 Result<int> redo(Session& session) {
   if (!session.arguments().turn.empty()) return bring_back_turn(session);
-  GALLEY_ASSIGN(const std::string id, wanted_id(session, true));
-  return take_back(session, true, id, session.arguments().words);
+  return take_back(session, true, session.arguments().id, session.arguments().words);
 }
 
 // --- blame and query ------------------------------------------------------------------------

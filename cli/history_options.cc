@@ -41,11 +41,12 @@ void add_log_and_undo(OptionTable& table) {
       "id", args.id,
       "Transaction; by default the newest that is not undone. Several are undone one after "
       "the other, the newest first");
-  CLI::Option* turn = table.add_turn(undo, "Take back this turn: all of it or nothing");
-  undo->add_option("--session", args.of_session,
-                   "Take back all that this session of an agent committed, or nothing")
-      ->type_name("ID")
-      ->excludes(turn);
+  table.add_turn(undo, "Take back this turn: all of it or nothing");
+  undo->add_option(
+          "--session", args.of_session,
+          "Take back all that this session of an agent committed, or nothing; with --turn, "
+          "that turn of it")
+      ->type_name("ID");
   table.add_dry_run(undo, "Show what it would do");
   OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
   OptionTable::add_list(undo, "--hunk", args.hunks,

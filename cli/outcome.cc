@@ -28,7 +28,7 @@ void add_no(Json& document, const std::string& reason, const std::string& messag
 }
 
 Result<int> finish_receipt(Session& session, const Receipt& receipt, const Proposal& proposal,
-                           Json& document, const std::string& words) {
+                           Json& document, const std::function<std::string(TxId)>& words) {
   session.remember("transaction " + receipt.id.str() + " is committed");
   if (session.is_json()) {
     document["receipt"] = receipt_json(receipt);
@@ -48,8 +48,8 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   if (!receipt.git_commit.empty()) {
     session.print(fmt::format("committed to git {}\n", receipt.git_commit));
   }
-  session.say(words.empty() ? "take it back with: " + session.hint("undo " + receipt.id.str())
-                            : words);
+  session.say(words ? words(receipt.id)
+                    : "take it back with: " + session.hint("undo " + receipt.id.str()));
   return kExitDone;
 }
 
@@ -221,7 +221,7 @@ void explain_markers(Session& session, const std::string& tx) {
 }
 
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
-                          const std::string& words) {
+                          const std::function<std::string(TxId)>& words) {
   const Proposal& proposal = outcome.proposal;
   document["proposal"] = proposal.id().hex();
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {

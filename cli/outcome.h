@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "base/result.h"
@@ -56,10 +57,10 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
 void explain_markers(Session& session, const std::string& tx);
 
 /// Ends a command that committed: reports the commit, or why there is none, as text or in
-/// `document`. `words` describe the action to people; if they are empty, the text says how to undo
-/// it.
+/// `document`. `words` describe the action to people, by the number of the commit; without them the
+/// text says how to undo it.
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
-                          const std::string& words = {});
+                          const std::function<std::string(TxId)>& words = {});
 
 inline constexpr int kCannotExecute = 126;  ///< as in shells and env(1)
 inline constexpr int kNoProgram = 127;      ///< the same

@@ -17,6 +17,7 @@
 #include "engine/history/index.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
+#include "engine/history/undo_choice.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -138,7 +139,8 @@ std::optional<int64_t> seconds_of_day(std::string_view text) {
 
 void UndoRelations::take(TxId id, const CommitMeta& meta) {
   if (!meta.undoes || whole_.contains(id)) return;
-  if (meta.tool == kPartialUndoTool) {
+  // If a part of an undo was taken back, only the rest of it is in effect.
+  if (is_partial(meta.tool) || parts_.contains(id)) {
     parts_[*meta.undoes].push_back(id);
     for (const TxId also : meta.also_undoes) parts_[also].push_back(id);
     return;
@@ -334,38 +336,8 @@ Result<Proposal> History::proposal_of(TxId id) const {
   return Proposal::from(transaction->changes, transaction->store);
 }
 
-Result<TxId> History::newest_to_undo(std::string_view agent) const {
-  // The newest is most often the wanted one. It stays in memory, so it is not read again.
-  GALLEY_ASSIGN(const std::vector<TxId> listed, listed_ids(*state_));
-  if (!listed.empty()) (void)journal(listed.back());
-  UndoRelations relations;
-  std::optional<TxId> newest;
-  GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
-    if (!loaded) return fail(loaded.error());
-    const CommitMeta& meta = (*loaded)->journal.meta;
-    relations.take(id, meta);
-    const bool is_own = agent.empty() || meta.agent == agent;
-    if (is_own && !meta.undoes && !relations.undone_by(id)) newest = id;
-    return !newest;
-  }));
-  if (!newest && !agent.empty()) {
-    return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
-                "nothing of the agent '" + printable_line(agent) +
-                    "' to undo; `galley log` lists all transactions, and `galley undo ID` takes "
-                    "back one of another agent");
-  }
-  if (!newest) {
-    GALLEY_ASSIGN(const std::optional<TxId> any, latest());
-    return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
-                any ? "nothing to undo: every transaction was undone; `galley redo` brings the "
-                      "last one back, `galley log` lists them"
-                    : "nothing to undo yet: nothing was committed here");
-  }
-  return *newest;
-}
-
 Result<TxId> History::resolve(std::string_view text) const {
-  if (text.empty()) return newest_to_undo({});
+  if (text.empty()) return newest_to_undo(*this, {});
   const auto bad_id = [&] {
     return fail(ErrorKind::kUsage, "history.bad_id",
                 "'" + std::string(text) + "' is not a transaction id; write its number as " +

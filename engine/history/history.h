@@ -37,7 +37,8 @@ struct TxRecord {
 /// Tells which transaction undid which. Transactions are added from the newest to the oldest.
 class UndoRelations {
  public:
-  /// Adds one transaction; all newer ones must have been added before.
+  /// Adds one transaction; all newer ones must have been added before. If a part of an undo was
+  /// taken back, it counts as an undo of parts.
   void take(TxId id, const CommitMeta& meta);
   /// The undo of the whole transaction `id` that is in effect.
   [[nodiscard]] std::optional<TxId> undone_by(TxId id) const;
@@ -80,15 +81,9 @@ class History {
   Result<std::shared_ptr<const CommittedTransaction>> outline(TxId id) const;
 
   /// Resolves an id as a person writes it: a number; `@` or `HEAD` for the newest transaction,
-  /// `@~2` for the second before it. An empty text means the newest transaction that is not undone
-  /// and is not an undo itself (the default of `undo`).
+  /// `@~2` for the second before it. An empty text means newest_to_undo() of everybody.
   /// Errors: kUsage `history.bad_id`; kNotFound as above, or `history.nothing_to_undo`.
   Result<TxId> resolve(std::string_view text) const;
-  /// Returns the newest transaction of this agent that is not undone and is not an undo itself. An
-  /// empty name means every agent.
-  /// Errors: kNotFound `history.nothing_to_undo`.
-  Result<TxId> newest_to_undo(std::string_view agent) const;
-
   [[nodiscard]] const StateDirectory& state() const { return *state_; }
 
  private:

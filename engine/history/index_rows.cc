@@ -213,24 +213,23 @@ Result<void> add_paths(Database::Statement& statement, bool with_lines, TxSummar
   return {};
 }
 
-Result<void> add_partial_undos(const Database& database, std::vector<TxSummary>& found) {
+/// What was undone by which undo. Adds everything that an undo names to `undone`.
+Result<UndoRelations> undo_relations(const Database& database, std::vector<TxId>& undone) {
+  UndoRelations relations;
   GALLEY_ASSIGN(auto rows,
-                database.prepare("SELECT id, undoes, also_undoes FROM transactions WHERE tool = ? "
-                                 "AND undone_by IS NULL ORDER BY id DESC"));
-  rows.bind(kPartialUndoTool);
-  std::map<TxId, std::vector<TxId>> undos;
+                database.prepare("SELECT id, undoes, tool, also_undoes FROM transactions "
+                                 "WHERE undoes IS NOT NULL ORDER BY id DESC"));
   for (;;) {
     GALLEY_ASSIGN(const bool has_row, rows.step());
-    if (!has_row) break;
-    const TxId undo{static_cast<uint64_t>(rows.integer(0))};
-    undos[TxId{static_cast<uint64_t>(rows.integer(1))}].push_back(undo);
-    for (const TxId also : ids_of(rows.text(2))) undos[also].push_back(undo);
+    if (!has_row) return relations;
+    CommitMeta meta;
+    meta.undoes = TxId{static_cast<uint64_t>(rows.integer(1))};
+    meta.tool = rows.text(2);
+    meta.also_undoes = ids_of(rows.text(3));
+    relations.take(TxId{static_cast<uint64_t>(rows.integer(0))}, meta);
+    undone.push_back(*meta.undoes);
+    undone.insert(undone.end(), meta.also_undoes.begin(), meta.also_undoes.end());
   }
-  for (TxSummary& summary : found) {
-    const auto known = undos.find(summary.id);
-    if (known != undos.end()) summary.partly_undone_by = known->second;
-  }
-  return {};
 }
 
 }  // namespace
@@ -278,22 +277,8 @@ Result<void> remove(const Database& database, TxId id) {
 
 Result<void> update_undo_relations(const Database& database) {
   GALLEY_TRY(database.run("UPDATE transactions SET undone_by = NULL WHERE undone_by IS NOT NULL"));
-  UndoRelations relations;
   std::vector<TxId> undone;
-  GALLEY_ASSIGN(auto rows,
-                database.prepare("SELECT id, undoes, tool, also_undoes FROM transactions "
-                                 "WHERE undoes IS NOT NULL ORDER BY id DESC"));
-  for (;;) {
-    GALLEY_ASSIGN(const bool has_row, rows.step());
-    if (!has_row) break;
-    CommitMeta meta;
-    meta.undoes = TxId{static_cast<uint64_t>(rows.integer(1))};
-    meta.tool = rows.text(2);
-    meta.also_undoes = ids_of(rows.text(3));
-    relations.take(TxId{static_cast<uint64_t>(rows.integer(0))}, meta);
-    undone.push_back(*meta.undoes);
-    undone.insert(undone.end(), meta.also_undoes.begin(), meta.also_undoes.end());
-  }
+  GALLEY_ASSIGN(const UndoRelations relations, undo_relations(database, undone));
   GALLEY_ASSIGN(auto update,
                 database.prepare("UPDATE transactions SET undone_by = ? WHERE id = ?"));
   for (const TxId id : undone) {
@@ -325,7 +310,10 @@ Result<std::vector<TxSummary>> select(const Database& database, const HistoryFil
                                              "is_binary, is_directory FROM changes WHERE tx = ? "
                                              "ORDER BY path"));
   for (TxSummary& summary : found) GALLEY_TRY(add_paths(paths, filter.with_lines, summary));
-  GALLEY_TRY(add_partial_undos(database, found));
+  std::vector<TxId> undone;
+  GALLEY_ASSIGN(const UndoRelations relations, undo_relations(database, undone));
+  for (TxSummary& summary : found)
+    summary.partly_undone_by = relations.partly_undone_by(summary.id);
   return found;
 }
 

@@ -38,20 +38,6 @@ Result<std::vector<TxSummary>> list_session(const History& history, const std::s
   return history.list(filter);
 }
 
-/// Whether an undo brings a transaction back: it undoes an undo that is none of those.
-Result<bool> undoes_an_undo(const History& history, const TxSummary& undo) {
-  bool brings_back = true;
-  for (std::optional<TxId> at = undo.undoes; at; brings_back = !brings_back) {
-    const auto target = history.outline(*at);
-    if (!target && target.error().kind == ErrorKind::kNotFound) break;  // it was pruned
-    if (!target) return fail(target.error());
-    const auto next = (*target)->journal.meta.undoes;
-    if (!next || *next >= *at) return !brings_back;
-    at = next;
-  }
-  return !brings_back;
-}
-
 }  // namespace
 
 size_t TurnSummary::files() const {
@@ -89,35 +75,12 @@ bool is_to_undo(const TxSummary& one) {
   return one.problem.empty() && !one.undoes && !one.undone_by;
 }
 
-Result<TxId> newest_of_session(const History& history, const std::string& session) {
-  GALLEY_ASSIGN(const auto all, list_session(history, session));
-  for (const TxSummary& one : all) {
-    if (is_to_undo(one)) return one.id;
-  }
-  return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
-              "nothing to undo: this session has no transaction in effect; `galley log` lists all, "
-              "and `galley undo ID` undoes one of others");
-}
-
-Result<TxId> newest_undo_of_session(const History& history, const std::string& session) {
-  GALLEY_ASSIGN(const auto all, list_session(history, session));
-  for (const TxSummary& one : all) {
-    if (!one.problem.empty() || !one.undoes || one.undone_by) continue;
-    GALLEY_ASSIGN(const bool is_redo, undoes_an_undo(history, one));
-    if (!is_redo) return one.id;
-  }
-  return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
-              "nothing to redo: this session made no undo that is in effect; `galley log` lists "
-              "all, and `galley redo ID` takes back one of others");
-}
-
 namespace {
 
 Result<TurnSummary> find_one_turn(const History& history, const std::string& text,
                                   const std::string& session) {
-  const bool is_own_last = text == "last" && !session.empty();
-  GALLEY_ASSIGN(const TxId id, is_own_last ? newest_of_session(history, session)
-                                           : history.resolve(text == "last" ? "" : text));
+  GALLEY_ASSIGN(const TxId id,
+                text == "last" ? newest_to_undo(history, {"", session}) : history.resolve(text));
   GALLEY_ASSIGN(const TxSummary wanted, history.summary(id));
   TurnSummary turn;
   if (!is_of_known_turn(wanted)) {
@@ -180,17 +143,15 @@ Result<TurnSummary> find_turn(const History& history, const std::string& text,
   return join_turns(history, std::move(first), last);
 }
 
-Result<TurnSummary> newest_undone_turn(const History& history, const std::string& session,
-                                       const std::string& agent) {
-  GALLEY_ASSIGN(TxId id, session.empty() ? newest_undo(history, agent)
-                                         : newest_undo_of_session(history, session));
+Result<TurnSummary> newest_undone_turn(const History& history, const CommittedBy& who) {
+  GALLEY_ASSIGN(TxId id, newest_undo(history, who));
   for (;;) {
     GALLEY_ASSIGN(const auto transaction, history.outline(id));
     const auto undone = transaction->journal.meta.undoes;
     if (!undone || *undone >= id) break;
     id = *undone;
   }
-  return find_one_turn(history, id.str(), session);
+  return find_one_turn(history, id.str(), who.session);
 }
 
 namespace {

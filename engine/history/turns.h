@@ -8,6 +8,7 @@
 #include <galley/history.h>
 #include "base/result.h"
 #include "engine/history/history.h"
+#include "engine/history/undo_choice.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {
@@ -38,25 +39,16 @@ struct TurnSummary {
 /// The turn that has this transaction; `text` is an id as History::resolve() takes it, or `last`
 /// for the newest turn that is in effect: of `session`, if that is not empty. `A..B` are the turns
 /// of one session from A to B, together.
-/// Errors: as History::resolve() and newest_of_session(); kUsage `turn.range`.
+/// Errors: as History::resolve() and newest_to_undo(); kUsage `turn.range`.
 Result<TurnSummary> find_turn(const History& history, const std::string& text,
                               const std::string& session);
 
 /// Whether a transaction is in effect and not an undo.
 [[nodiscard]] bool is_to_undo(const TxSummary& one);
 
-/// The newest transaction of a session that is in effect and not an undo.
-/// Errors: kNotFound `history.nothing_to_undo`.
-Result<TxId> newest_of_session(const History& history, const std::string& session);
-/// The newest undo in effect that a session made, without undos of undos.
+/// The newest turn of which something is undone by these.
 /// Errors: kNotFound `history.nothing_to_redo`.
-Result<TxId> newest_undo_of_session(const History& history, const std::string& session);
-
-/// The newest turn of which something is undone: by `session`, if that is not empty, or by `agent`,
-/// if that is not.
-/// Errors: kNotFound `history.nothing_to_redo`.
-Result<TurnSummary> newest_undone_turn(const History& history, const std::string& session,
-                                       const std::string& agent);
+Result<TurnSummary> newest_undone_turn(const History& history, const CommittedBy& who);
 
 /// The change from before the first of these transactions to after the last: paths that others
 /// changed in between have their changes too.

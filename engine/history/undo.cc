@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "engine/commit/history_reader.h"
+#include "engine/history/undo_choice.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/printing/git_diff.h"
@@ -198,7 +199,7 @@ Result<LaterHistory> later_history_of(const History& history, TxId id, const Pro
     // A later change and its undo cancel out, so nothing depends on them.
     const bool is_undone = relations.undone_by(later).has_value();
     const bool takes_back_later =
-        meta.undoes && *meta.undoes > id && !is_undone && meta.tool != kPartialUndoTool;
+        meta.undoes && *meta.undoes > id && !is_undone && !is_partial(meta.tool);
     GALLEY_TRY(follower.follow(later, proposal, !is_undone && !takes_back_later));
   }
   return follower.finish();
@@ -223,6 +224,21 @@ bool is_exact(const RebaseOutcome& outcome) {
   return rebased != nullptr && rebased->merged.empty();
 }
 
+/// Whether none of the reverse change was in place already.
+bool is_all_of(const RebaseOutcome& outcome, const ReverseChange& reverse) {
+  const auto* rebased = std::get_if<Rebased>(&outcome);
+  return rebased != nullptr &&
+         rebased->proposal.changes().size() == reverse.change.changes().size();
+}
+
+/// "9, 8, 7", or the first ten "and 3 more".
+std::string named_ids(const std::vector<TxId>& ids) {
+  constexpr size_t kNamed = 10;
+  std::vector<std::string> names;
+  for (const TxId id : ids) names.push_back(id.str());
+  return join_some(names, kNamed);
+}
+
 std::string default_message(TxId id, const CommitMeta& meta) {
   std::string message = "undo " + id.str();
   if (!meta.message.empty()) message += ": " + meta.message;
@@ -235,61 +251,62 @@ std::string Dependency::text() const {
   return later.str() + " builds on " + on.str() + " in " + path.str();
 }
 
-Result<TxId> newest_undo(const History& history, std::string_view agent) {
-  GALLEY_ASSIGN(const auto metas, metas_after(history, TxId()));
-  const auto depth = [&](TxId id) {
-    size_t steps = 0;
-    for (auto at = metas.find(id); at != metas.end() && at->second.undoes; ++steps) {
-      if (*at->second.undoes >= at->first) break;
-      at = metas.find(*at->second.undoes);
-    }
-    return steps;
-  };
-  UndoRelations relations;
-  for (auto it = metas.rbegin(); it != metas.rend(); ++it) {
-    relations.take(it->first, it->second);
-    const bool is_own = agent.empty() || it->second.agent == agent;
-    if (is_own && depth(it->first) % 2 == 1 && !relations.undone_by(it->first)) return it->first;
-  }
-  if (!agent.empty()) {
-    return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
-                "nothing to redo: the agent '" + printable_line(agent) +
-                    "' made no undo that is in effect; `galley log` lists all transactions, and "
-                    "`galley redo ID` takes back the undo of another agent");
-  }
-  return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
-              "nothing to redo: no transaction is undone");
-}
-
 namespace {
 
-/// Whether the transaction is an undo, and not a redo, which is the undo of one.
-Result<bool> is_undo(const History& history, TxSummary summary) {
-  bool is_one = false;
-  while (summary.undoes && *summary.undoes < summary.id) {
-    is_one = !is_one;
-    auto before = history.summary(*summary.undoes);
-    if (!before && before.error().kind == ErrorKind::kNotFound) break;  // pruned
-    if (!before) return fail(before.error());
-    summary = *std::move(before);
-  }
-  return is_one;
-}
-
 Result<TxId> undo_to_take_back(const History& history, TxId id) {
-  if (id.value == 0) return newest_undo(history, {});
   GALLEY_ASSIGN(const TxSummary summary, history.summary(id));
-  if (summary.undone_by) {
-    GALLEY_ASSIGN(const bool is_over, is_undo(history, summary));
-    if (!is_over) return *summary.undone_by;
+  GALLEY_ASSIGN(const bool takes_back, is_undo(history, id));
+  if (takes_back && !summary.undone_by) return id;
+  if (takes_back) {
     return fail(ErrorKind::kUsage, "undo.not_undone",
                 "the undo " + id.str() + " was taken back by " + summary.undone_by->str() +
                     " already, so there is nothing to redo");
   }
+  if (summary.undone_by) return *summary.undone_by;
   if (!summary.partly_undone_by.empty()) return summary.partly_undone_by.front();
-  if (summary.undoes) return id;
   return fail(ErrorKind::kUsage, "undo.not_undone",
               "transaction " + id.str() + " is not undone, so there is nothing to redo");
+}
+
+/// The undos of parts of these transactions that are in effect, newest first for each.
+Result<std::vector<TxId>> parts_undone(const History& history, const std::vector<TxId>& ids) {
+  GALLEY_ASSIGN(const auto metas, metas_after(history, *std::min_element(ids.begin(), ids.end())));
+  UndoRelations relations;
+  for (auto it = metas.rbegin(); it != metas.rend(); ++it) relations.take(it->first, it->second);
+  std::vector<TxId> parts;
+  for (const TxId id : ids) {
+    const std::vector<TxId> of_one = relations.partly_undone_by(id);
+    parts.insert(parts.end(), of_one.begin(), of_one.end());
+  }
+  return parts;
+}
+
+/// What an undo undid, as it names it.
+std::vector<TxId> undone_of(const CommitMeta& undo) {
+  std::vector<TxId> undone = undo.also_undoes;
+  if (undo.undoes) undone.insert(undone.begin(), *undo.undoes);
+  return undone;
+}
+
+/// Completes the plan of an undo of one transaction.
+Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, UndoPlan plan,
+                                const std::vector<TxId>& parts) {
+  const bool is_part = is_partial(plan.tool);
+  const TxId id = record.id;
+  plan.undoes = id;
+  plan.also_undoes.clear();
+  plan.is_rest = !parts.empty();
+  plan.message = default_message(id, record.meta);
+  GALLEY_ASSIGN(const bool takes_back, is_undo(history, id));
+  plan.tool = std::string(is_part ? kPartialUndoTool : kUndoTool);
+  if (!takes_back) return UndoOutcome(std::move(plan));
+  plan.tool = std::string(is_part ? kPartialRedoTool : kRedoTool);
+  plan.redoes = undone_of(record.meta);
+  plan.message = "redo " + named_ids(plan.redoes);
+  GALLEY_ASSIGN(std::vector<TxId> others, parts_undone(history, plan.redoes));
+  std::erase(others, id);
+  plan.is_rest = !parts.empty() || is_partial(record.meta.tool) || !others.empty();
+  return UndoOutcome(std::move(plan));
 }
 
 }  // namespace
@@ -300,8 +317,25 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
   GALLEY_ASSIGN(const ReverseChange reverse, reverse_of(id, record.proposal, options));
   RebaseOptions rebasing = rebase_options(id, options);
   GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reverse.change, workspace, clock, rebasing));
+  const std::string tool(reverse.is_partial ? kPartialUndoTool : kUndoTool);
+  std::vector<TxId> parts;
+  if (!is_exact(outcome) || !is_all_of(outcome, reverse)) {
+    GALLEY_ASSIGN(parts, parts_undone(history, {id}));
+  }
   LaterHistory since;
   if (!is_exact(outcome)) {
+    // The rest fits better after the undos of parts are taken back.
+    if (!parts.empty() && options.hunks.empty()) {
+      std::vector<TxId> ids = parts;
+      ids.push_back(id);
+      GALLEY_ASSIGN(UndoOutcome together,
+                    plan_undo_together(history, workspace, std::move(ids), clock, options));
+      auto* plan = std::get_if<UndoPlan>(&together);
+      if (plan != nullptr) {
+        plan->tool = tool;
+        return finish_plan(history, record, std::move(*plan), parts);
+      }
+    }
     GALLEY_ASSIGN(since, later_history_of(history, id, record.proposal, paths_of(reverse.change)));
     if (!since.moved.empty()) {
       rebasing.moved = since.moved;
@@ -313,14 +347,15 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
   }
   auto& rebased = std::get<Rebased>(outcome);
   if (rebased.proposal.is_empty()) return UndoOutcome(NothingToUndo{id});
-  return UndoOutcome(UndoPlan{id,
-                              {},
-                              TxId(),
-                              std::string(reverse.is_partial ? kPartialUndoTool : kUndoTool),
-                              default_message(id, record.meta),
-                              std::move(rebased.proposal),
-                              std::move(rebased.merged),
-                              std::move(since.dependencies)});
+  UndoPlan plan{id,
+                {},
+                {},
+                tool,
+                "",
+                std::move(rebased.proposal),
+                std::move(rebased.merged),
+                std::move(since.dependencies)};
+  return finish_plan(history, record, std::move(plan), parts);
 }
 
 namespace {
@@ -434,14 +469,6 @@ class FilesOfSeveral {
   std::set<RelPath> names_;
 };
 
-/// "9, 8, 7", or the first ten "and 3 more".
-std::string named_ids(const std::vector<TxId>& ids) {
-  constexpr size_t kNamed = 10;
-  std::vector<std::string> names;
-  for (const TxId id : ids) names.push_back(id.str());
-  return join_some(names, kNamed);
-}
-
 ReverseChange reverse_below(const TxRecord& record, const FilesOfSeveral& files);
 
 /// The transactions of which this one undid parts; none if it is not such an undo.
@@ -451,10 +478,8 @@ Result<std::vector<TxId>> undone_in_part(const History& history, TxId id) {
   if (!transaction && transaction.error().kind == ErrorKind::kNotFound) return undone;  // pruned
   if (!transaction) return fail(transaction.error());
   const CommitMeta& meta = (*transaction)->journal.meta;
-  if (meta.tool != kPartialUndoTool || !meta.undoes) return undone;
-  undone = meta.also_undoes;
-  undone.push_back(*meta.undoes);
-  return undone;
+  if (!is_partial(meta.tool) || !meta.undoes) return undone;
+  return undone_of(meta);
 }
 
 /// Leaves out undos of parts that also took back transactions which are not in the list.
@@ -490,15 +515,15 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
     GALLEY_ASSIGN(files, FilesOfSeveral::find(history, ids, options.paths));
   }
   Overlay staged(workspace, make_memory_store(), clock);
-  UndoPlan plan{TxId(), {}, TxId(), std::string(kUndoTool), "", Proposal::from({}, nullptr),
-                {},     {}};
+  UndoPlan plan{TxId(), {}, {}, std::string(kUndoTool), "", Proposal::from({}, nullptr), {}, {}};
   std::vector<TxId> undone;
+  bool is_part = false;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(const TxRecord record, history.load(id));
     GALLEY_ASSIGN(const ReverseChange reverse,
                   files ? reverse_below(record, *files) : reverse_of(id, record.proposal, options));
     if (files && reverse.change.is_empty()) continue;
-    if (reverse.is_partial) plan.tool = kPartialUndoTool;
+    is_part = is_part || reverse.is_partial;
     LaterHistory since;
     GALLEY_ASSIGN(RebaseOutcome outcome,
                   rebase_reverse(history, record, reverse, options, undone, staged, since));
@@ -513,10 +538,16 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
   }
   plan.proposal = Proposal::freeze(staged);
   if (plan.proposal.is_empty()) return UndoOutcome(NothingToUndo{ids.front()});
-  if (undone.size() < ids.size()) plan.tool = kPartialUndoTool;
+  if (is_part || undone.size() < ids.size()) plan.tool = kPartialUndoTool;
   plan.undoes = undone.front();
   plan.also_undoes.assign(undone.begin() + 1, undone.end());
   plan.message = "undo " + named_ids(undone);
+  // Undos alone are taken back: that is a redo.
+  for (const TxId id : undone) {
+    GALLEY_ASSIGN(const bool takes_back, is_undo(history, id));
+    if (!takes_back) return UndoOutcome(std::move(plan));
+  }
+  plan.tool = std::string(is_partial(plan.tool) ? kPartialRedoTool : kRedoTool);
   return UndoOutcome(std::move(plan));
 }
 
@@ -526,8 +557,7 @@ std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions) {
   std::vector<TxId> ids;
   std::set<TxId> parts;
   for (const TxSummary& one : transactions) {
-    const bool is_undo_within =
-        one.undoes && one.tool != kPartialUndoTool && known.contains(*one.undoes);
+    const bool is_undo_within = one.undoes && !is_partial(one.tool) && known.contains(*one.undoes);
     if (one.undone_by || is_undo_within || !one.problem.empty()) continue;
     ids.push_back(one.id);
     parts.insert(one.partly_undone_by.begin(), one.partly_undone_by.end());
@@ -541,14 +571,7 @@ std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions) {
 Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options) {
   GALLEY_ASSIGN(const TxId undo, undo_to_take_back(history, id));
-  GALLEY_ASSIGN(UndoOutcome outcome, plan_undo(history, workspace, undo, clock, options));
-  if (auto* plan = std::get_if<UndoPlan>(&outcome)) {
-    GALLEY_ASSIGN(const TxRecord record, history.load(undo));
-    if (plan->tool == kUndoTool) plan->tool = kRedoTool;
-    plan->redoes = record.meta.undoes.value_or(undo);
-    plan->message = "redo " + plan->redoes.str();
-  }
-  return outcome;
+  return plan_undo(history, workspace, undo, clock, options);
 }
 
 namespace {
@@ -569,7 +592,9 @@ Result<UndoOutcome> plan_redo_together(const History& history, const Directory& 
   std::set<TxId> own;
   std::set<TxId> undos;
   for (const TxSummary& one : transactions) own.insert(one.id);
+  bool is_in_effect = false;
   for (const TxSummary& one : transactions) {
+    is_in_effect = is_in_effect || !one.undone_by;
     if (one.undone_by) undos.insert(*one.undone_by);
     undos.insert(one.partly_undone_by.begin(), one.partly_undone_by.end());
   }
@@ -581,11 +606,8 @@ Result<UndoOutcome> plan_redo_together(const History& history, const Directory& 
   }
   for (const TxId undo : undos) {
     GALLEY_ASSIGN(const auto transaction, history.outline(undo));
-    const CommitMeta& meta = transaction->journal.meta;
-    std::vector<TxId> undone = meta.also_undoes;
-    if (meta.undoes) undone.insert(undone.begin(), *meta.undoes);
     std::vector<TxId> others;
-    for (const TxId id : undone) {
+    for (const TxId id : undone_of(transaction->journal.meta)) {
       GALLEY_ASSIGN(const auto parts, undone_in_part(history, id));
       const bool is_of_own =
           !parts.empty() &&
@@ -598,9 +620,10 @@ Result<UndoOutcome> plan_redo_together(const History& history, const Directory& 
       UndoOutcome outcome,
       plan_undo_together(history, workspace, {undos.begin(), undos.end()}, clock, options));
   if (auto* plan = std::get_if<UndoPlan>(&outcome)) {
-    plan->tool = kRedoTool;
-    plan->redoes = *own.begin();
+    plan->tool = is_partial(plan->tool) ? kPartialRedoTool : kRedoTool;
+    plan->redoes = {*own.begin()};
     plan->turn = turn;
+    plan->is_rest = is_in_effect;
     plan->message = "redo turn " + turn;
   }
   return outcome;

@@ -16,11 +16,15 @@
 
 namespace galley {
 
-/// Values of CommitMeta::tool. A partial undo reverts only some paths or hunks, so its transaction
-/// does not count as undone.
+/// Values of CommitMeta::tool. A partial undo or redo reverts only some paths or hunks, so its
+/// transaction does not count as undone.
 inline constexpr std::string_view kUndoTool = "undo";
 inline constexpr std::string_view kPartialUndoTool = "undo-part";
 inline constexpr std::string_view kRedoTool = "redo";
+inline constexpr std::string_view kPartialRedoTool = "redo-part";
+[[nodiscard]] constexpr bool is_partial(std::string_view tool) {
+  return tool == kPartialUndoTool || tool == kPartialRedoTool;
+}
 
 using HunkSelection = UndoOptions::Hunks;
 
@@ -38,13 +42,14 @@ struct Dependency {
 struct UndoPlan {
   TxId undoes;
   std::vector<TxId> also_undoes;  ///< undone together with it, newest first
-  TxId redoes;                    ///< for a redo: the transaction that is in effect again
-  std::string tool;     ///< for CommitMeta::tool: kUndoTool, kPartialUndoTool or kRedoTool
+  std::vector<TxId> redoes;       ///< for a redo: the transactions that are in effect again
+  std::string tool;               ///< for CommitMeta::tool: kUndoTool or another one of the four
   std::string message;  ///< the reason when the caller gives none: "undo 9: <its message>"
   Proposal proposal;
   std::vector<MergedPath> merged;        ///< empty when the undo is exact
   std::vector<Dependency> dependencies;  ///< later transactions on the same paths, oldest first
   std::string turn = {};                 ///< for a redo of turns: TurnSummary::name()
+  bool is_rest = false;                  ///< undos of other parts of the transaction are in effect
 };
 
 /// The undo does not fit.
@@ -65,7 +70,8 @@ using UndoOutcome = std::variant<UndoPlan, UndoConflict, NothingToUndo>;
 ///
 /// The undo is exact where nothing changed since. Elsewhere it is a reverse three-way merge, which
 /// follows files that were renamed since. If entries were added later to a directory of the
-/// transaction, the directory and these entries are kept.
+/// transaction, the directory and these entries are kept. The undo of an undo is a redo. Undos of
+/// parts of the transaction are not in the way of the undo of the rest.
 /// Errors: kNotFound `history.not_found`, `history.pruned`; kUsage `undo.unknown_path`,
 ///         `undo.unknown_hunk`.
 Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace, TxId id,
@@ -87,14 +93,8 @@ inline constexpr size_t kMaxUndoneTogether = 10'000;
 /// rest builds on.
 [[nodiscard]] std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions);
 
-/// Returns the newest undo in effect that this agent made and that is not itself the undo of an
-/// undo. An empty name means every agent.
-/// Errors: kNotFound `history.nothing_to_redo`.
-Result<TxId> newest_undo(const History& history, std::string_view agent);
-
-/// Plans the undo of an undo. `id` names the undo or the transaction that it undid; 0 means the
-/// newest undo in effect.
-/// Errors: kNotFound `history.nothing_to_redo`; kUsage `undo.not_undone`; otherwise as plan_undo.
+/// Plans the undo of an undo. `id` names the undo or a transaction that it undid.
+/// Errors: kUsage `undo.not_undone`; otherwise as plan_undo.
 Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
 

@@ -458,7 +458,7 @@ Result<void> record_refused_look(const Workspace& workspace, const Preview& prev
 }
 
 AuditKind kind_of(const CommitRequest& request) {
-  if (request.tool == kRedoTool) return AuditKind::kRedo;
+  if (request.tool == kRedoTool || request.tool == kPartialRedoTool) return AuditKind::kRedo;
   return request.undoes ? AuditKind::kUndo : AuditKind::kCommit;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/history/blame.h"
 #include "engine/history/index.h"
 #include "engine/history/undo.h"
+#include "engine/history/undo_choice.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
@@ -44,6 +45,7 @@ Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, Trans
   CommitRequest request;
   request.tool = plan->tool;
   request.undoes = plan->undoes;
+  request.also_undoes = plan->also_undoes;
   GALLEY_ASSIGN(CommitOutcome outcome, workspace.commit(std::move(plan->proposal), who, request));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {
     for (const MergedPath& merged : plan->merged) {
@@ -76,10 +78,15 @@ Result<CommitOutcome> Workspace::undo(std::string_view id, const UndoOptions& op
                                       const TransactionOptions& who) {
   GALLEY_ASSIGN(const History history, state_->persistent.history("undo"));
   GALLEY_TRY(follow_branch(*state_));
-  GALLEY_ASSIGN(const TxId tx, history.resolve(id));
+  const UndoOptions how = without_markers(*state_, options);
+  const Place& place = state_->place;
+  TxId tx;
+  if (!id.empty()) {
+    GALLEY_ASSIGN(tx, history.resolve(id));
+  }
   GALLEY_ASSIGN(UndoOutcome planned,
-                plan_undo(history, state_->place.files(), tx, state_->place.clock(),
-                          without_markers(*state_, options)));
+                id.empty() ? plan_newest_undo(history, place.files(), {}, place.clock(), how)
+                           : plan_undo(history, place.files(), tx, place.clock(), how));
   return carry_out(*this, std::move(planned), who);
 }
 
@@ -91,9 +98,11 @@ Result<CommitOutcome> Workspace::redo(std::string_view id, const UndoOptions& op
   if (!id.empty()) {
     GALLEY_ASSIGN(tx, history.resolve(id));
   }
+  const UndoOptions how = without_markers(*state_, options);
+  const Place& place = state_->place;
   GALLEY_ASSIGN(UndoOutcome planned,
-                plan_redo(history, state_->place.files(), tx, state_->place.clock(),
-                          without_markers(*state_, options)));
+                id.empty() ? plan_newest_redo(history, place.files(), {}, place.clock(), how)
+                           : plan_redo(history, place.files(), tx, place.clock(), how));
   return carry_out(*this, std::move(planned), who);
 }
 

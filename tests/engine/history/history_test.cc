@@ -1,4 +1,5 @@
 #include "engine/history/history.h"
+#include "engine/history/undo_choice.h"
 
 #include "engine/commit/history_reader.h"
 
@@ -115,16 +116,18 @@ TEST_F(HistoryTest, TheNewestTransactionOfAnAgentIsNotThatOfAnother) {
   bot.agent = "bot";
   const TxId own = workspace_.commit_file("a.txt", "1\n", bot);
   const TxId other = workspace_.commit_file("b.txt", "1\n");
-  EXPECT_EQ(workspace_.history().newest_to_undo("bot"), own);
-  EXPECT_EQ(workspace_.history().newest_to_undo(""), other);
-  const auto none = workspace_.history().newest_to_undo("cat");
+  EXPECT_EQ(newest_to_undo(workspace_.history(), {"bot", ""}), own);
+  EXPECT_EQ(newest_to_undo(workspace_.history(), {"", ""}), other);
+  const auto none = newest_to_undo(workspace_.history(), {"cat", ""});
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().reason, "history.nothing_to_undo");
   EXPECT_NE(none.error().message.find("galley undo ID"), std::string::npos) << none.error().message;
   const TxId undo = workspace_.undo(own);
-  EXPECT_EQ(workspace_.history().newest_to_undo("bot").error().reason, "history.nothing_to_undo");
-  EXPECT_EQ(newest_undo(workspace_.history(), ""), undo);
-  EXPECT_EQ(newest_undo(workspace_.history(), "bot").error().reason, "history.nothing_to_redo");
+  EXPECT_EQ(newest_to_undo(workspace_.history(), {"bot", ""}).error().reason,
+            "history.nothing_to_undo");
+  EXPECT_EQ(newest_undo(workspace_.history(), {"", ""}), undo);
+  EXPECT_EQ(newest_undo(workspace_.history(), {"bot", ""}).error().reason,
+            "history.nothing_to_redo");
 }
 
 TEST_F(HistoryTest, ReadsIdsAsPeopleWriteThem) {
@@ -185,7 +188,7 @@ TEST_F(HistoryTest, FindsAndPlansTheNewestUndoByReadingItsJournalOnce) {
   ASSERT_TRUE(state.has_value());
   plan->calls.clear();
   const History history(*state);
-  EXPECT_EQ(history.newest_to_undo({}), newest);
+  EXPECT_EQ(newest_to_undo(history, {}), newest);
   EXPECT_TRUE(plan_undo(history, *root, newest, workspace_.clock(), {}));
   const auto reads =
       std::count_if(plan->calls.begin(), plan->calls.end(), [&](const FaultCall& call) {

@@ -11,6 +11,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
+#include "engine/history/undo_choice.h"
 #include "staging/overlay/overlay.h"
 #include "tests/support/temp_directory.h"
 
@@ -59,7 +60,9 @@ class HistoryWorkspace {
   TxId undo(TxId id, const UndoOptions& options = {}) {
     return publish_plan(plan_undo(history(), root(), id, clock_, options));
   }
-  TxId redo(TxId id = {}) { return publish_plan(plan_redo(history(), root(), id, clock_)); }
+  TxId redo(TxId id) { return publish_plan(plan_redo(history(), root(), id, clock_)); }
+  /// Takes the newest undo in effect back.
+  TxId redo() { return publish_plan(plan_newest_redo(history(), root(), {}, clock_)); }
 
   TxId publish_plan(Result<UndoOutcome> outcome) {
     if (!outcome) {
@@ -76,6 +79,7 @@ class HistoryWorkspace {
     meta.tool = plan->tool;
     meta.message = plan->message;
     meta.undoes = plan->undoes;
+    meta.also_undoes = plan->also_undoes;
     return publish(plan->proposal, meta);
   }
 

@@ -440,9 +440,10 @@ TEST_F(UndoTest, UnknownPathsHunksAndTransactionsAreErrors) {
   EXPECT_EQ(
       plan_redo(workspace_.history(), workspace_.root(), id, workspace_.clock()).error().reason,
       "undo.not_undone");
-  EXPECT_EQ(
-      plan_redo(workspace_.history(), workspace_.root(), {}, workspace_.clock()).error().reason,
-      "history.nothing_to_redo");
+  EXPECT_EQ(plan_newest_redo(workspace_.history(), workspace_.root(), {}, workspace_.clock())
+                .error()
+                .reason,
+            "history.nothing_to_redo");
 }
 
 TEST_F(UndoTest, HasNothingToUndoIfTheTreeIsAlreadyAsBefore) {

@@ -17,6 +17,7 @@
 #include "engine/history/history.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
+#include "engine/history/undo_choice.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/transaction_state.h"
@@ -213,10 +214,10 @@ std::vector<Entry> entries_of_transactions() {
 std::vector<Entry> entries_of_workspaces() {
   const auto take_back = [](World& w, bool is_redo) {
     const History history(*persistent_of(*w.workspace).state());
-    const auto plan = is_redo ? plan_redo(history, place_of(*w.workspace).files(), TxId(),
-                                          place_of(*w.workspace).clock())
-                              : plan_undo(history, place_of(*w.workspace).files(),
-                                          **history.latest(), place_of(*w.workspace).clock());
+    const Place& place = place_of(*w.workspace);
+    const auto plan = is_redo
+                          ? plan_newest_redo(history, place.files(), {}, place.clock())
+                          : plan_undo(history, place.files(), **history.latest(), place.clock());
     const auto& found = std::get<UndoPlan>(*plan);
     CommitRequest request;
     request.tool = found.tool;
