@@ -295,7 +295,7 @@ Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, 
   const TxId id = record.id;
   plan.undoes = id;
   plan.also_undoes.clear();
-  plan.is_rest = !parts.empty();
+  const bool was_in_place = std::exchange(plan.is_rest, !parts.empty());
   plan.message = default_message(id, record.meta);
   GALLEY_ASSIGN(const bool takes_back, is_undo(history, id));
   plan.tool = std::string(is_part ? kPartialUndoTool : kUndoTool);
@@ -305,7 +305,7 @@ Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, 
   plan.message = "redo " + named_ids(plan.redoes);
   GALLEY_ASSIGN(std::vector<TxId> others, parts_undone(history, plan.redoes));
   std::erase(others, id);
-  plan.is_rest = !parts.empty() || is_partial(record.meta.tool) || !others.empty();
+  plan.is_rest = was_in_place || !parts.empty() || is_partial(record.meta.tool) || !others.empty();
   return UndoOutcome(std::move(plan));
 }
 
@@ -345,6 +345,7 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
   if (auto* conflict = std::get_if<RebaseConflict>(&outcome)) {
     return UndoOutcome(UndoConflict{id, std::move(conflict->paths), std::move(since.dependencies)});
   }
+  const bool is_whole = is_all_of(outcome, reverse);
   auto& rebased = std::get<Rebased>(outcome);
   if (rebased.proposal.is_empty()) return UndoOutcome(NothingToUndo{id});
   UndoPlan plan{id,
@@ -355,6 +356,7 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
                 std::move(rebased.proposal),
                 std::move(rebased.merged),
                 std::move(since.dependencies)};
+  plan.is_rest = !is_whole;
   return finish_plan(history, record, std::move(plan), parts);
 }
 

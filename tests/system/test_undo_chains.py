@@ -78,6 +78,11 @@ class Ways(ChainCase):
         self.galley("undo", expect=0)
         self.assertEqual(snapshot(self.work), before)
 
+    def test_after_a_redo_of_which_a_part_was_in_place(self):
+        for command in (("undo", "2"), ("redo",), ("undo", "2"), ("undo", "3", "--path", "a")):
+            self.galley(*command, expect=0)
+        self.back_and_forth("redo", words="redid a part of 2; ")
+
     def test_a_redo_of_an_undo_of_which_a_part_came_back_brings_the_rest(self):
         before = snapshot(self.work)
         self.galley("undo", "2", expect=0)
