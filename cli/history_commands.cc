@@ -117,7 +117,8 @@ std::string words_of(const UndoPlan& plan, TxId id) {
   const bool is_part = is_partial(plan.tool) || plan.is_rest;
   std::string way = fmt::format("{} {}", is_redo ? "undo" : "redo", id.str());
   if (!is_redo && count == 1 && !is_partial(plan.tool)) way = "redo";
-  if (is_redo && !is_part && count == 1 && !plan.redoes.empty()) way = "undo " + what;
+  const bool is_named = is_redo && !is_part && !plan.is_lost && count == 1 && !plan.redoes.empty();
+  if (is_named) way = "undo " + what;
   if (!is_part && !plan.turn.empty()) way = "undo --turn " + plan.turn;
   const bool is_rest = plan.is_rest && !is_redo && !is_partial(plan.tool);
   const std::string part = is_rest ? "the rest of " : is_part ? "a part of " : "";

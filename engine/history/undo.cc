@@ -303,6 +303,8 @@ Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, 
   plan.tool = std::string(is_part ? kPartialRedoTool : kRedoTool);
   plan.redoes = undone_of(record.meta);
   plan.message = "redo " + named_ids(plan.redoes);
+  const auto redone = history.outline(plan.redoes.front());
+  plan.is_lost = !redone && redone.error().kind == ErrorKind::kNotFound;
   GALLEY_ASSIGN(std::vector<TxId> others, parts_undone(history, plan.redoes));
   std::erase(others, id);
   plan.is_rest = was_in_place || !parts.empty() || is_partial(record.meta.tool) || !others.empty();
@@ -639,6 +641,17 @@ bool is_directory_change(const Change& change) {
          (change.is_create() || change.is_delete());
 }
 
+tl::unexpected<Error> not_changed(TxId id, const ChangeSet& changes, const RelPath& wanted) {
+  std::vector<std::string> paths;
+  for (const Change& change : changes) paths.push_back(change.path.str());
+  const auto near = nearest_pathspec(wanted.str(), paths);
+  return fail(ErrorKind::kUsage, "undo.unknown_path",
+              "transaction " + id.str() + " did not change '" + wanted.str() + "'; " +
+                  (near ? "did you mean '" + *near + "'? " : "") + "`galley show " + id.str() +
+                  "` lists what it changed",
+              wanted.str());
+}
+
 /// The paths of a transaction to undo.
 class Selection {
  public:
@@ -660,14 +673,7 @@ class Selection {
     const std::vector<RelPath> named = named_paths(wanted, all);
     for (const RelPath& path : named) take_with_partner(path);
     if (!named.empty()) return {};
-    std::vector<std::string> paths;
-    for (const Change& change : *changes_) paths.push_back(change.path.str());
-    const auto near = nearest_pathspec(wanted.str(), paths);
-    return fail(ErrorKind::kUsage, "undo.unknown_path",
-                "transaction " + id_.str() + " did not change '" + wanted.str() + "'; " +
-                    (near ? "did you mean '" + *near + "'? " : "") + "`galley show " + id_.str() +
-                    "` lists what it changed",
-                wanted.str());
+    return not_changed(id_, *changes_, wanted);
   }
 
   void take_if(const FilesOfSeveral& files) {
@@ -826,6 +832,9 @@ Result<ReverseChange> reverse_of(TxId id, const Proposal& transaction, const Und
   std::map<RelPath, HunkSelection> chosen;  // a file may be named several times
   for (const HunkSelection& one : options.hunks) {
     if (selection.has(one.path)) continue;
+    if (find_change(transaction.changes(), one.path) == nullptr) {
+      return not_changed(id, transaction.changes(), one.path);
+    }
     const auto [known, is_new] = chosen.emplace(one.path, one);
     if (!is_new)
       known->second.hunks.insert(known->second.hunks.end(), one.hunks.begin(), one.hunks.end());

@@ -93,6 +93,18 @@ class Ways(ChainCase):
 
 
 class Steps(ChainCase):
+    def drop_all_but(self, kept):
+        (self.work / "galley.toml").write_text(f"[history]\nkeep_transactions = {kept}\n")
+        for journal in (self.work / ".galley" / "j").glob("*.j"):  # the state after retirement
+            journal.rename(self.work / ".galley" / "undo" / journal.name)
+        self.galley("gc", expect=0)
+
+    def test_a_hunk_of_a_path_that_was_not_changed_names_the_nearest(self):
+        self.commit(note="1\n")
+        reason, message = self.refused("undo", "--hunk", "nose:1")
+        self.assertEqual(reason, "undo.unknown_path")
+        self.assertIn("did not change 'nose'; did you mean 'note'", message)
+
     def test_an_undo_passes_over_what_has_no_effect_any_more(self):
         for number in (1, 2, 3):
             self.commit(n=f"{number}\n")
@@ -131,14 +143,17 @@ class Steps(ChainCase):
         self.assertEqual((self.read("a"), self.read("b")), (None, "1\n"))
         self.assertEqual(self.refused("undo", "--session", "s", "--turn", "2")[0], "turn.session")
 
+    def test_the_way_back_from_a_redo_of_what_gc_dropped(self):
+        self.commit(n="1\n")
+        self.galley("undo", expect=0)
+        self.drop_all_but(1)
+        self.back_and_forth("redo", words="redid 1; ")
+
     def test_a_redo_is_in_effect_after_gc_dropped_the_original(self):
         self.commit(n="1\n")
         self.galley("undo", expect=0)
         self.galley("redo", expect=0)
-        (self.work / "galley.toml").write_text("[history]\nkeep_transactions = 1\n")
-        for journal in (self.work / ".galley" / "j").glob("*.j"):  # the state after retirement
-            journal.rename(self.work / ".galley" / "undo" / journal.name)
-        self.galley("gc", expect=0)
+        self.drop_all_but(1)
         self.assertEqual(self.refused("redo")[0], "history.nothing_to_redo")
         self.steps("undo", None)
         self.assertEqual(self.refused("undo")[0], "history.nothing_to_undo")
