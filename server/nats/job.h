@@ -40,7 +40,8 @@ struct Job {
   int64_t sent_s = 0;  ///< since 1970, by the clock of the NATS server; not in the document
 
   /// The session of its commit, a trailer by which a second delivery finds the first one's effect.
-  [[nodiscard]] std::string session() const { return "job-" + id; }
+  /// Another job of this id, after the receipt of the first one has expired, has another session.
+  [[nodiscard]] std::string session() const { return "job-" + id + "." + digest.substr(0, 8); }
 };
 
 /// Reads `{"id", "repository", "ref", "edits" | "calls", …}`.

@@ -44,8 +44,7 @@ constexpr size_t kMostMarkBytes = 100;
 constexpr const char* kLastJob = "last-job";       ///< id, branch and repository, each on a line
 constexpr const char* kUsedFile = "/galley-used";  ///< its time is that of the last job
 constexpr const char* kBootFile = "boot";  ///< of the kernel, until an orderly end of the worker
-constexpr const char* kDoubtFile = "/galley-doubtful";  ///< in a repository: a power cut may have
-                                                        ///< damaged it
+constexpr const char* kDoubtFile = "/galley-doubtful";  ///< in a repository: it may be damaged
 /// The kernel writes everything to the disk much earlier.
 constexpr int64_t kUnwrittenNs = 3'600 * kNsOfSecond;
 constexpr std::string_view kDropped = "dropped-";  ///< before the name of a repository
@@ -73,6 +72,13 @@ bool is_transient(const Error& error) {
          error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal ||
          // A git process of a killed worker may hold a lock in the cache, or have left it.
          error.reason == "git.index_locked" || error.reason == "git.ref_locked";
+}
+
+/// Whether a damaged clone may be the cause: one that is fetched again may have no such error.
+bool may_be_damage(const Error& error) {
+  return error.kind != ErrorKind::kQuota && error.kind != ErrorKind::kUsage &&
+         !error.reason.starts_with("config.") && error.reason != "git.no_such_branch" &&
+         error.reason != "git.not_allowed" && error.reason != "job.fetch";
 }
 
 constexpr std::string_view kGitEnding = ".git";
@@ -328,6 +334,31 @@ std::string JobWorker::directory_of(const Job& job) const {
   return config_.cache + "/" + repository_name(job);
 }
 
+Result<void> JobWorker::make_clone(const std::string& repository, const std::string& hash) {
+  clones_.clear();
+  is_new_ = true;
+  return GitProgram::in_other_repository(config_.cache)
+      .run({"init", "--quiet", "--bare", "--object-format=" + hash,
+            config_.cache + "/" + repository})
+      .map([](const auto&) {});
+}
+
+/// The refusal of a job. A clone that was not made for this job is made again first: no receipt.
+Result<std::optional<JobReceipt>> JobWorker::refused_here(const Job& job, const Error& why) {
+  if (is_transient(why)) return fail(why);
+  if (is_new_ || !may_be_damage(why)) return refused(job, why);
+  GALLEY_TRY(distrust(job));
+  return std::optional<JobReceipt>();
+}
+
+/// The next use of the job's clone makes it again.
+Result<void> JobWorker::distrust(const Job& job) {
+  clones_.clear();
+  const RelPath mark = chosen_path(repository_name(job) + kDoubtFile);
+  GALLEY_TRY(cache_->open_writable_file(mark, OpenMode::kOpenOrCreate));
+  return {};
+}
+
 /// Notes that a repository of the cache is used now. Before a new one, it removes those that were
 /// not used for the longest time; publish_records() has published their records.
 Result<void> JobWorker::note_use(const std::string& repository) {
@@ -344,8 +375,7 @@ Result<void> JobWorker::note_use(const std::string& repository) {
     const size_t left = config_.most_repositories - 1;
     others.resize(others.size() > left ? others.size() - left : 0);
     for (const auto& [used, name] : others) GALLEY_TRY(drop(*cache_, name));
-    GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
-                   .run({"init", "--quiet", "--bare", config_.cache + "/" + repository}));
+    GALLEY_TRY(make_clone(repository, "sha1"));
   }
   GALLEY_ASSIGN(const auto used, cache_->open_writable_file(chosen_path(repository + kUsedFile),
                                                             OpenMode::kOpenOrCreate));
@@ -394,7 +424,16 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job, const std::stop_toke
       GALLEY_ASSIGN(said, git.try_run(fetch));
     }
   }
+  if (said.complaint.find("mismatched algorithms") != std::string::npos && !is_sha256_) {
+    is_sha256_ = true;
+    GALLEY_TRY(drop(*cache_, repository_name(job)));
+    GALLEY_TRY(make_clone(repository_name(job), "sha256"));
+    return fetched(job, stop);
+  }
   if (said.status == 0) return place;
+  // A git process of a killed worker left it. This worker is the only one here.
+  const bool is_locked = said.complaint.find(".lock': File exists") != std::string::npos;
+  if (is_locked) GALLEY_TRY(distrust(job));
   if (said.complaint.find("couldn't find remote ref") != std::string::npos) {
     return fail(ErrorKind::kNotFound, "git.no_such_branch",
                 "the repository has no branch '" + printable_line(job.ref) + "'");
@@ -448,8 +487,7 @@ Result<std::optional<JobReceipt>> JobWorker::try_once(
     const Job& job, const std::stop_token& stop,
     const std::function<void(const std::string&)>& on_progress) {
   auto place = fetched(job, stop);
-  if (!place && is_transient(place.error())) return fail(place.error());
-  if (!place) return refused(job, place.error());
+  if (!place) return refused_here(job, place.error());
   if (!job.base.empty()) {
     GALLEY_ASSIGN(
         const PipedOutput said,
@@ -460,8 +498,7 @@ Result<std::optional<JobReceipt>> JobWorker::try_once(
     }
   }
   auto earlier = earlier_commit(*place, job, stop);
-  if (!earlier && is_transient(earlier.error())) return fail(earlier.error());
-  if (!earlier) return refused(job, earlier.error());
+  if (!earlier) return refused_here(job, earlier.error());
   if (!earlier->empty()) return committed(job, *place->repository.objects, *earlier);
   return stage_and_push(*place, job, stop, on_progress);
 }
@@ -488,13 +525,12 @@ Result<WorkspaceOptions> JobWorker::options_of(const Job& job) const {
 /// Returns no receipt if the branch moved meanwhile.
 Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
     const Place& place, const Job& job, const std::stop_token& stop,
-    const std::function<void(const std::string&)>& on_progress) const {
+    const std::function<void(const std::string&)>& on_progress) {
   GALLEY_ASSIGN(const std::string fetched_tip, tip_of(*place.repository.objects, place.branch));
   auto options = options_of(job);
   if (!options) return refused(job, options.error());
   const auto workspace = open_branch_workspace(place.repository, place.branch, *std::move(options));
-  if (!workspace && is_transient(workspace.error())) return fail(workspace.error());
-  if (!workspace) return refused(job, workspace.error());
+  if (!workspace) return refused_here(job, workspace.error());
   // Opening completed the commit of a worker that was killed. The repository does not have it.
   GALLEY_ASSIGN(const std::string opened_tip, tip_of(*place.repository.objects, place.branch));
   if (opened_tip != fetched_tip) return std::optional<JobReceipt>();
@@ -504,8 +540,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   who.message = job.reason;
   who.stop = stop;
   auto begun = (*workspace)->begin(who);
-  if (!begun && is_transient(begun.error())) return fail(begun.error());
-  if (!begun) return refused(job, begun.error());
+  if (!begun) return refused_here(job, begun.error());
   Transaction transaction = *std::move(begun);
   CallOptions call_options;
   call_options.stop = stop;
@@ -603,6 +638,8 @@ Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& sto
     return receipt(job, JobReceipt::Outcome::kRefused, "job.repository",
                    "the configuration of the workers does not name this repository");
   }
+  is_new_ = false;
+  is_sha256_ = false;
   for (uint32_t attempt = 1; attempt <= kMostAttempts; ++attempt) {
     if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
     auto done = try_once(job, stop, on_progress);

@@ -80,7 +80,10 @@ class JobWorker {
       const std::function<void(const std::string&)>& on_progress);
   [[nodiscard]] Result<std::optional<JobReceipt>> stage_and_push(
       const Place& place, const Job& job, const std::stop_token& stop,
-      const std::function<void(const std::string&)>& on_progress) const;
+      const std::function<void(const std::string&)>& on_progress);
+  [[nodiscard]] Result<void> make_clone(const std::string& repository, const std::string& hash);
+  [[nodiscard]] Result<std::optional<JobReceipt>> refused_here(const Job& job, const Error& why);
+  [[nodiscard]] Result<void> distrust(const Job& job);
 
   [[nodiscard]] Result<WorkspaceOptions> options_of(const Job& job) const;
 
@@ -89,6 +92,8 @@ class JobWorker {
   std::unique_ptr<WritableFile> lock_;
   std::unique_ptr<WritableDirectory> cache_;
   std::vector<Clone> clones_;  ///< those of the last jobs, the newest first
+  bool is_new_ = false;        ///< the clone was made for the present job
+  bool is_sha256_ = false;     ///< so was its kind
 };
 
 }  // namespace galley

@@ -99,6 +99,11 @@ class JobCase(support.SystemCase):
         return {"id": name, "repository": str(repository), "ref": "main",
                 "edits": edits or PATCH.format("a.txt", "one", "ONE"), "reason": f"job {name}", **more}
 
+    @staticmethod
+    def session_of(job):
+        text = json.dumps(job, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return f"job-{job['id']}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
     def commit_at(self, repository, date, parents, branch="main", message="x"):
         """Adds a commit without a change to a branch of a bare repository, with this committer date."""
         words = ["-c", "user.name=p", "-c", "user.email=p@q", "commit-tree", "main^{tree}", "-m", message]
@@ -164,7 +169,7 @@ class JobCase(support.SystemCase):
         """Returns the job of each commit of main after the first, oldest first."""
         told = self.git("log", "--reverse", "--format=%(trailers:key=Galley-Session,valueonly,separator=)", "main",
                         folder=repository)
-        return told.split("\n")[1:-1]
+        return [session.split(".")[0] for session in told.split("\n")[1:-1]]
 
     def killed_at(self, cases):
         """Returns the receipt of a job whose first worker killed itself in this case of its git."""
@@ -231,6 +236,44 @@ class Jobs(JobCase):
         self.assertEqual(self.submit(self.job(repository)), receipt)
         self.assertEqual(self.history(repository), ["job-j1"])
 
+    def test_an_id_that_was_forgotten_may_be_another_job(self):
+        repository = self.make_repository()
+        self.start_worker()
+        first = self.submit(self.job(repository))
+        self.forget_jobs()
+        second = self.submit(self.job(repository, edits=PATCH.format("b.txt", "two", "TWO")))
+        self.assertEqual(second["outcome"], "committed", second)
+        self.assertNotEqual(second["commit"], first["commit"])
+        self.assertEqual(self.git("show", "main:b.txt", folder=repository), "TWO\n")
+
+    def test_a_damaged_clone_is_made_again(self):
+        repository = self.make_repository()
+        worker = self.start_worker()
+        self.submit(self.job(repository))
+        damages = {"no head": ("HEAD", ""), "no configuration": ("config", "[core\n"), "a lock": ("refs/heads/main.lock", ""),
+                   "no log": ("galley/refs/heads/main/.galley/format", "?")}
+        for number, (name, (file, content)) in enumerate(damages.items()):
+            with self.subTest(name):
+                self.assertEqual(self.end(worker), 0)
+                clone = next(worker.cache.glob("*.git"))
+                (clone / file).write_text(content)
+                worker = self.start_worker(cache=worker.cache)
+                edits = PATCH.format("b.txt", f"two{number or ''}", f"two{number + 1}")
+                receipt = self.submit(self.job(repository, f"j{number + 2}", edits.replace("two0", "two")))
+                self.assertEqual(receipt["outcome"], "committed", receipt)
+
+    def test_a_repository_may_use_sha256(self):
+        source, bare = self.scratch / "source", self.repositories / "one.git"
+        self.git("init", "-q", "-b", "main", "--object-format=sha256", source)
+        (source / "a.txt").write_text("one\n")
+        self.git("add", ".", folder=source)
+        self.git("-c", "user.name=p", "-c", "user.email=p@q", "commit", "-qm", "first", folder=source)
+        self.git("clone", "-q", "--bare", source, bare)
+        self.start_worker()
+        receipt = self.submit(self.job(bare))
+        self.assertEqual(receipt["outcome"], "committed", receipt)
+        self.assertEqual(self.git("rev-parse", "main", folder=bare).strip(), receipt["commit"])
+
     def test_another_job_of_a_used_id_is_refused(self):
         repository = self.make_repository()
         job, other = self.job(repository), self.job(repository, ref="other")
@@ -270,14 +313,16 @@ class Jobs(JobCase):
 
     def test_only_a_trailer_tells_of_an_earlier_delivery(self):
         repository = self.make_repository()
-        for message in ("Galley-Session: job-j1", "x\n\nGalley-Session: job-j1\n\nnot a trailer"):
+        line = f"Galley-Session: {self.session_of(self.job(repository))}"
+        for message in (line, f"x\n\n{line}\n\nnot a trailer"):
             self.commit_at(repository, f"{int(time.time())} +0000", ["main"], message=message)
         self.start_worker()
         self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
         self.assertEqual(self.git("show", "main:a.txt", folder=repository), "ONE\n")
-        quoted = self.job(repository, "j2", PATCH.format("b.txt", "two", "TWO"), reason="Galley-Session: job-j3")
+        third = self.job(repository, "j3", PATCH.format("a.txt", "ONE", "1"))
+        quoted = self.job(repository, "j2", PATCH.format("b.txt", "two", "TWO"), reason=f"Galley-Session: {self.session_of(third)}")
         self.assertEqual(self.submit(quoted)["outcome"], "committed")
-        self.assertEqual(self.submit(self.job(repository, "j3", PATCH.format("a.txt", "ONE", "1")))["outcome"], "committed")
+        self.assertEqual(self.submit(third)["outcome"], "committed")
 
     def test_a_branch_may_stand_where_a_folder_of_branches_stood(self):
         repository = self.make_repository()
@@ -330,7 +375,8 @@ class Jobs(JobCase):
 
     def test_the_search_for_an_earlier_delivery_ends_in_an_old_history(self):
         repository = self.make_repository()
-        self.commit_at(repository, "2001-01-01T00:00:00Z", ["main"], message="x\n\nGalley-Session: job-j1\n")
+        line = f"Galley-Session: {self.session_of(self.job(repository))}"
+        self.commit_at(repository, "2001-01-01T00:00:00Z", ["main"], message=f"x\n\n{line}\n")
         for _ in range(100):
             self.commit_at(repository, "2010-01-01T00:00:00Z", ["main"])
         self.start_worker()
@@ -395,7 +441,8 @@ class Jobs(JobCase):
         self.assertEqual(self.receipts_on_record(records), receipts)
         self.assertEqual([record["kind"] for record in records["j1"]], ["edit", "commit", "begun", "push", "job"])
         self.assertEqual([record["session_id"] for record in records["j2"] if record["kind"] == "commit"], [])
-        self.assertEqual([record["session_id"] for record in records["j1"] if record["kind"] == "commit"], ["job-j1"])
+        sessions = [record["session_id"] for record in records["j1"] if record["kind"] == "commit"]
+        self.assertEqual(sessions, [self.session_of(self.job(repository))])
         log = next(self.scratch.glob("cache-1/*/galley/refs/heads/main/.galley/audit.jsonl"))
         lines = sorted(json.loads(line)["hash"] for line in log.read_text().splitlines())
         told = sorted(record["hash"] for of_job in records.values() for record in of_job if record["kind"] != "job")
