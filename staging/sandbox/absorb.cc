@@ -26,6 +26,8 @@
 // file is put before its contents. A file that replaces a directory is put after the deletion of
 // the old contents. A new directory is put after its contents: only then is it known whether it
 // contains only ignored outputs. Whether git ignores a path is checked before the path is hashed.
+// Outputs that git ignores come last: one that has the contents of a deleted file was moved, so it
+// is proposed. Otherwise the commit would delete the file and keep no copy in the workspace.
 
 namespace galley {
 namespace {
@@ -44,6 +46,7 @@ class Absorption {
   Result<AbsorbReport> run() {
     for (const RelPath& path : rules_.deleted) GALLEY_TRY(absorb_whiteout(path));
     GALLEY_TRY(absorb_directory(RelPath::root(), Below::kMerged));
+    GALLEY_TRY(absorb_outputs());
     return std::move(report_);
   }
 
@@ -81,6 +84,11 @@ class Absorption {
   Result<void> replace_directory(const Directory& opened, const RelPath& path);
   Result<void> remove(const RelPath& path, const Node& now);
   Result<void> put(const RelPath& path, const Node& node, const Node& now, int64_t mtime_ns = 0);
+  Result<void> set_aside(const RelPath& path);
+  Result<void> absorb_outputs();
+  void note_deleted_contents();
+  Result<void> find_moved(const RelPath& path);
+  Result<ContentId> output_content(const RelPath& path, FileKind kind);
   Result<void> stash(const RelPath& path);
   Result<bool> merge_outputs(const RelPath& path, const FileStat& stat);
   Result<void> copy_output(const RelPath& path);
@@ -108,6 +116,15 @@ class Absorption {
   /// A file with several names is hashed and stored under the first one.
   std::map<std::pair<uint64_t, uint64_t>, Hashed> inodes_;
   std::set<ContentId> adopted_;
+  /// The topmost ignored outputs of the layer, until all other effects are staged.
+  std::vector<RelPath> outputs_;
+  bool outputs_are_last_ = false;
+  /// The sizes and contents of the files and links that the change deletes, and the names of the
+  /// empty files.
+  std::set<std::pair<uint64_t, ContentId>> deleted_contents_;
+  std::set<std::string> deleted_empty_names_;
+  std::set<RelPath> moved_;        ///< ignored outputs with such contents
+  std::set<RelPath> above_moved_;  ///< the directories above them
 };
 
 void Absorption::refuse(const std::string& path, std::string why) {
@@ -187,6 +204,8 @@ bool Absorption::is_proposed_below(const RelPath& path) const {
 /// A path that is already proposed stays proposed, whether git ignores it or not.
 Result<IgnoreAnswer> Absorption::ignored(const RelPath& path, bool is_directory) const {
   if (rules_.propose_ignored || !rules_.is_ignored) return IgnoreAnswer::kCounts;
+  if (moved_.contains(path)) return IgnoreAnswer::kCounts;
+  if (above_moved_.contains(path)) return IgnoreAnswer::kHoldsTracked;
   const auto entry = overlay_.entries().find(path);
   if (entry != overlay_.entries().end() && entry->second.before != entry->second.now) {
     return IgnoreAnswer::kCounts;
@@ -331,7 +350,9 @@ Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& 
     }
   }
   const bool is_other = node.kind != FileKind::kDirectory || now.kind != FileKind::kDirectory;
-  if (is_other && !rules_.is_live) GALLEY_TRY(drop_outputs(path));
+  // What this command left in an ignored directory is already stashed below it.
+  const bool holds_outputs = outputs_are_last_ && node.kind == FileKind::kDirectory;
+  if (is_other && !holds_outputs && !rules_.is_live) GALLEY_TRY(drop_outputs(path));
   ++report_.staged;
   return overlay_.put(path, node, Change::WriteTime{mtime_ns, true});
 }
@@ -347,7 +368,7 @@ Result<bool> Absorption::is_same_file(const RelPath& path, const Node& now,
 
 Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
-  if (ignored) return stash(path);
+  if (ignored) return set_aside(path);
   GALLEY_ASSIGN(const Place at, place(path));
   if (rules_.is_live) return absorb_live_file(at, path);
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
@@ -399,7 +420,7 @@ Result<void> Absorption::absorb_live_file(const Place& at, const RelPath& path) 
 
 Result<void> Absorption::absorb_symlink(const RelPath& path) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
-  if (ignored) return stash(path);
+  if (ignored) return set_aside(path);
   GALLEY_ASSIGN(const Place at, place(path));
   GALLEY_ASSIGN(std::string target, at.directory->read_link(at.name));
   Node found;
@@ -413,7 +434,7 @@ Result<void> Absorption::absorb_symlink(const RelPath& path) {
 
 Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, true));
-  if (ignored) return stash(path);
+  if (ignored) return set_aside(path);
   GALLEY_ASSIGN(const FileStat look, stat(path));
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   const Node found{FileKind::kDirectory, look.mode & kPermissionBits, {}, 0};
@@ -506,6 +527,87 @@ Result<void> Absorption::make_scratch_parents(const RelPath& path) {
   }
   GALLEY_TRY(scratch_.set_mode(parent, like.mode));
   return set_owner_like(scratch_, parent, like);
+}
+
+Result<void> Absorption::set_aside(const RelPath& path) {
+  if (outputs_are_last_) return stash(path);
+  outputs_.push_back(path);
+  ++report_.ignored;
+  return {};
+}
+
+/// Proposes the outputs that have the contents of a deleted file. Stashes the others.
+Result<void> Absorption::absorb_outputs() {
+  outputs_are_last_ = true;
+  if (!outputs_.empty()) note_deleted_contents();
+  for (const RelPath& path : outputs_) {
+    --report_.ignored;
+    if (!deleted_contents_.empty() || !deleted_empty_names_.empty()) GALLEY_TRY(find_moved(path));
+    if (!moved_.contains(path) && !above_moved_.contains(path)) {
+      GALLEY_TRY(stash(path));
+      continue;
+    }
+    GALLEY_ASSIGN(const FileStat look, stat(path));
+    GALLEY_TRY(absorb_entry(look.kind, path, Below::kMerged));
+  }
+  return {};
+}
+
+void Absorption::note_deleted_contents() {
+  for (const auto& [path, entry] : overlay_.entries()) {
+    const bool has_bytes =
+        entry.before.kind == FileKind::kRegular || entry.before.kind == FileKind::kSymlink;
+    if (!has_bytes || entry.now.kind != FileKind::kAbsent) continue;
+    if (entry.before.size == 0) {
+      deleted_empty_names_.insert(std::string(path.name()));
+    } else {
+      deleted_contents_.emplace(entry.before.size, entry.before.content);
+    }
+  }
+}
+
+Result<void> Absorption::find_moved(const RelPath& path) {
+  GALLEY_TRY(check_time());
+  GALLEY_ASSIGN(const FileStat look, stat(path));
+  if (look.kind == FileKind::kDirectory) {
+    GALLEY_ASSIGN(const auto entries, layer_.list(path));
+    for (const DirectoryEntry& entry : entries) {
+      const auto child = RelPath::parse(path.str() + "/" + entry.name);
+      if (child && !child->is_protected()) GALLEY_TRY(find_moved(*child));
+    }
+    return {};
+  }
+  if (look.kind != FileKind::kRegular && look.kind != FileKind::kSymlink) return {};
+  if (look.size == 0) {
+    if (!deleted_empty_names_.contains(std::string(path.name()))) return {};
+  } else {
+    const auto like = deleted_contents_.lower_bound({look.size, ContentId{}});
+    if (like == deleted_contents_.end() || like->first != look.size) return {};
+    GALLEY_ASSIGN(const ContentId content, output_content(path, look.kind));
+    if (!deleted_contents_.contains({look.size, content})) return {};
+  }
+  moved_.insert(path);
+  RelPath above = path.parent();
+  while (!above.is_root() && above_moved_.insert(above).second) above = above.parent();
+  return {};
+}
+
+Result<ContentId> Absorption::output_content(const RelPath& path, FileKind kind) {
+  GALLEY_ASSIGN(const Place at, place(path));
+  if (kind == FileKind::kSymlink) {
+    ContentHasher hasher;
+    GALLEY_ASSIGN(const std::string target, at.directory->read_link(at.name));
+    hasher.update(target);
+    return hasher.finish();
+  }
+  GALLEY_ASSIGN(const FileStat look, at.directory->stat(at.name));
+  const bool is_unreadable = !rules_.is_live && (look.mode & kOwnerRead) == 0;
+  const uint32_t mode = look.mode & kPermissionBits;
+  if (is_unreadable) GALLEY_TRY(at.directory->set_mode(at.name, mode | kOwnerRead));
+  const auto hashed = hash_inode(at, look);
+  if (is_unreadable) GALLEY_TRY(at.directory->set_mode(at.name, mode));
+  if (!hashed) return fail(hashed.error());
+  return hashed->content;
 }
 
 /// Moves an ignored output into the scratch layer, entry by entry where both have a directory.

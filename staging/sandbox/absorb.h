@@ -81,9 +81,10 @@ struct AbsorbReport {
 /// during the read.
 ///
 /// A file that overlayfs copied up but the command did not change is left out. Outputs that git
-/// ignores are moved to `scratch`, or stay in place during a live run. A file that was changed on
-/// disk while the command ran is refused. Contents are moved into the overlay's store. The cost is
-/// linear in the upper layer; a file with several names is hashed once.
+/// ignores are moved to `scratch`, or stay in place during a live run. An output with the contents
+/// of a file that the change deletes is proposed instead, because the command has moved it. A file
+/// that was changed on disk while the command ran is refused. Contents are moved into the overlay's
+/// store. The cost is linear in the upper layer; a file with several names is hashed once.
 ///
 /// Errors: kTimeout when the deadline passes; kConflict `run.file_changes` for a file of a live
 ///         layer that changes faster than it can be read; kNotFound for a file that was removed

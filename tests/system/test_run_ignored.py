@@ -54,6 +54,19 @@ class Tracked(RunCase):
         self.galley("undo", expect=0)
         self.assertEqual((self.work / "dist/sub/lib.js").read_text(), "old\n")
 
+    def test_a_moved_folder_keeps_its_ignored_files(self):
+        (self.work / "app").mkdir()
+        (self.work / "app/x.log").write_text("log\n")
+        (self.work / "app/x.c").write_text("code\n")
+        self.galley("exec", "--commit", "--", "mv", "app", "server", expect=0)
+        self.assertEqual((self.work / "server/x.log").read_text(), "log\n")
+        self.galley("run", "--commit", "--", "mv", "server", "dist/", expect=0)
+        self.assertEqual((self.work / "dist/server/x.log").read_text(), "log\n")
+        self.assertEqual((self.work / "dist/server/x.c").read_text(), "code\n")
+        self.assertFalse((self.work / "server").exists())
+        self.galley("undo", expect=0)
+        self.assertEqual((self.work / "server/x.log").read_text(), "log\n")
+
     def test_ignored_files_are_proposed_on_request(self):
         for staged in self.doors("echo x > dist/new.js; echo x > other.log", "--propose-ignored"):
             self.assertEqual(staged, "A\tdist/new.js\nA\tother.log\n")

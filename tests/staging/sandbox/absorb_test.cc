@@ -332,6 +332,38 @@ TEST_F(AbsorbTest, AFileWithSeveralNamesIsHashedAndStoredOnce) {
   EXPECT_EQ(stage->list()->size(), 1U);
 }
 
+TEST_F(AbsorbTest, AnIgnoredFileThatWasMovedIsProposed) {
+  workspace_.write("d/x.log", "log");
+  workspace_.write("d/empty.log", "");
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("a")).has_value());
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
+  upper_.write("moved/b", "b");
+  upper_.write("moved/x.log", "log");
+  upper_.write("moved/empty.log", "");
+  upper_.write("moved/other.log", "new");
+  upper_.write("out.log/sub/a", "a");
+  upper_.write("out.log/sub/new", "n");
+  AbsorbRules rules;
+  rules.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+    const bool is_ignored = path.str().find(".log") != std::string::npos;
+    return is_ignored ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
+  };
+  for (const bool is_live : {true, false}) {
+    rules.is_live = is_live;
+    Overlay overlay(workspace_.directory(), make_memory_store(), clock_);
+    const auto report = absorb_layer(upper_.directory(), scratch_.directory(), overlay, rules);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_EQ(report->ignored, 2U);
+    EXPECT_EQ((*overlay.read(rel("moved/x.log")))->size(), 3U);
+    EXPECT_EQ((*overlay.read(rel("moved/empty.log")))->size(), 0U);
+    EXPECT_EQ((*overlay.read(rel("out.log/sub/a")))->size(), 1U);
+    EXPECT_EQ(overlay.node(rel("moved/other.log"))->kind, FileKind::kAbsent);
+    EXPECT_EQ(overlay.node(rel("out.log/sub/new"))->kind, FileKind::kAbsent);
+  }
+  EXPECT_EQ(scratch_.directory().stat(rel("out.log/sub/new"))->kind, FileKind::kRegular);
+  EXPECT_EQ(scratch_.directory().stat(rel("moved/other.log"))->kind, FileKind::kRegular);
+}
+
 TEST_F(AbsorbTest, APassedDeadlineLeavesTheOverlayUnchanged) {
   upper_.write("new", "x");
   AbsorbRules rules;
