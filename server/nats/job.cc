@@ -71,11 +71,6 @@ Result<std::vector<std::string>> validators_of(const json& job) {
   return found->get<std::vector<std::string>>();
 }
 
-/// Receipts are kept and published, so a quoted line of a file shows no key or token.
-std::string public_text(const std::string& text, size_t most_bytes) {
-  return redact_patterns(text).substr(0, most_bytes);
-}
-
 nlohmann::ordered_json json_of(const Finding& finding) {
   nlohmann::ordered_json text = {{"rule", finding.rule},
                                  {"severity", kSeverities[static_cast<size_t>(finding.severity)]}};
@@ -91,6 +86,10 @@ bool is_hexadecimal(std::string_view text) {
 }
 
 }  // namespace
+
+std::string public_text(const std::string& text, size_t most_bytes) {
+  return redact_patterns(text).substr(0, most_bytes);
+}
 
 bool is_job_id(std::string_view text) {
   constexpr std::string_view kPlain =

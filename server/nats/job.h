@@ -48,6 +48,9 @@ struct Job {
 /// Errors: kInvalid `job.malformed`, which names the member; those of parse_json.
 [[nodiscard]] Result<Job> parse_job(std::string_view text);
 [[nodiscard]] bool is_job_id(std::string_view text);
+/// A text for receipts and progress, which are kept and published: a quoted line of a file shows no
+/// key or token.
+[[nodiscard]] std::string public_text(const std::string& text, size_t most_bytes);
 [[nodiscard]] std::string_view word_of(Job::Priority priority);
 
 /// How a job ended. Each job has one receipt.

@@ -44,6 +44,7 @@ constexpr size_t kMostMarkBytes = 100;
 constexpr const char* kLastJob = "last-job";       ///< id, branch and repository, each on a line
 constexpr const char* kUsedFile = "/galley-used";  ///< its time is that of the last job
 constexpr const char* kBootFile = "boot";  ///< of the kernel, until an orderly end of the worker
+constexpr size_t kMostFoundBytes = 1'000;  ///< of a finding's message in a line about the progress
 constexpr const char* kDoubtFile = "/galley-doubtful";  ///< in a repository: it may be damaged
 /// The kernel writes everything to the disk much earlier.
 constexpr int64_t kUnwrittenNs = 3'600 * kNsOfSecond;
@@ -66,8 +67,11 @@ JobReceipt refused(const Job& job, const Error& why) {
   return receipt(job, JobReceipt::Outcome::kRefused, why.reason, why.message);
 }
 
-/// Whether the same job may succeed later, without a change of the job.
+/// Whether the same job may succeed later or with another worker, without a change of the job.
 bool is_transient(const Error& error) {
+  for (const char* of_this_worker : {"git.no_identity", "git.no_signature", "git.other_owner"}) {
+    if (error.reason == of_this_worker) return true;
+  }
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kTimeout ||
          error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal ||
          // A git process of a killed worker may hold a lock in the cache, or have left it.
@@ -181,7 +185,8 @@ JobReceipt refused(const Job& job, const Refused& no,
     std::string place = finding.path;
     if (finding.line != 0) place += ":" + std::to_string(finding.line);
     if (!place.empty()) place += ": ";
-    on_progress("found " + printable_line(place + finding.message));
+    const std::string message = public_text(finding.message, kMostFoundBytes);
+    on_progress("found " + printable_line(place + message));
   }
   return made;
 }
@@ -345,8 +350,13 @@ Result<void> JobWorker::make_clone(const std::string& repository, const std::str
 
 /// The refusal of a job. A clone that was not made for this job is made again first: no receipt.
 Result<std::optional<JobReceipt>> JobWorker::refused_here(const Job& job, const Error& why) {
-  if (is_transient(why)) return fail(why);
-  if (is_new_ || !may_be_damage(why)) return refused(job, why);
+  // A killed git process leaves a lock. git says in many ways that it cannot read a clone.
+  const bool is_sick =
+      !is_new_ &&
+      (why.message.find(".lock': File exists") != std::string::npos ||
+       !GitProgram::in_other_repository(directory_of(job)).run({"for-each-ref", "--count=1"}));
+  if (!is_sick && is_transient(why)) return fail(why);
+  if (!is_sick && (is_new_ || !may_be_damage(why))) return refused(job, why);
   GALLEY_TRY(distrust(job));
   return std::optional<JobReceipt>();
 }
@@ -431,9 +441,6 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job, const std::stop_toke
     return fetched(job, stop);
   }
   if (said.status == 0) return place;
-  // A git process of a killed worker left it. This worker is the only one here.
-  const bool is_locked = said.complaint.find(".lock': File exists") != std::string::npos;
-  if (is_locked) GALLEY_TRY(distrust(job));
   if (said.complaint.find("couldn't find remote ref") != std::string::npos) {
     return fail(ErrorKind::kNotFound, "git.no_such_branch",
                 "the repository has no branch '" + printable_line(job.ref) + "'");
@@ -547,6 +554,8 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   on_progress("staging");
   const auto staged = stage(transaction, job, call_options);
   if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
+  if (!staged && staged.error().reason.starts_with("state."))
+    return refused_here(job, staged.error());
   if (!staged) return refused(job, staged.error());
   CommitRequest request;
   request.tool = "worker";
@@ -554,8 +563,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
     on_progress((progress.is_done ? "judged by " : "judging by ") + progress.validator);
   };
   const auto outcome = transaction.commit(request);
-  if (!outcome && is_transient(outcome.error())) return fail(outcome.error());
-  if (!outcome) return refused(job, outcome.error());
+  if (!outcome) return refused_here(job, outcome.error());
   if (std::holds_alternative<NothingToCommit>(*outcome)) {
     return receipt(job, JobReceipt::Outcome::kUnchanged, "job.unchanged",
                    "the branch has this change already");

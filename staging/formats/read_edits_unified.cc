@@ -305,6 +305,7 @@ class UnifiedReader {
       is_hunk_closed_ = false;
       so_far_.is_in_fence = is_hunk_in_fence_ = is_in_fence_;
       GALLEY_ASSIGN(at_, read_hunk(document_, at_, options_, so_far_, hunk));
+      hunk.document_end = static_cast<uint32_t>(at_);
       edit.hunks.push_back(std::move(hunk));
       edit.doubt = std::exchange(so_far_.doubt, std::nullopt);
       skip_blank_before_hunk();

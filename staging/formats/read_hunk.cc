@@ -624,7 +624,6 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
   if (body.used_minus_signs()) {
     note("minus_sign", "a dash or a minus sign of typography was read as '-'");
   }
-  hunk.document_end = static_cast<uint32_t>(body.at());
   hunk.lines = body.take_lines();
   if (hunk.lines.empty()) return corrupt_hunk(at, path, "the hunk has no lines");
   if (header->has_counts) ++(hunk.counts_agree ? so_far.right_counts : so_far.wrong_counts);

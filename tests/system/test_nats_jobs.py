@@ -258,8 +258,8 @@ class Jobs(JobCase):
                 clone = next(worker.cache.glob("*.git"))
                 (clone / file).write_text(content)
                 worker = self.start_worker(cache=worker.cache)
-                edits = PATCH.format("b.txt", f"two{number or ''}", f"two{number + 1}")
-                receipt = self.submit(self.job(repository, f"j{number + 2}", edits.replace("two0", "two")))
+                text = self.git("show", "main:b.txt", folder=repository).strip()
+                receipt = self.submit(self.job(repository, f"j{number + 2}", PATCH.format("b.txt", text, text + "o")))
                 self.assertEqual(receipt["outcome"], "committed", receipt)
 
     def test_a_repository_may_use_sha256(self):
@@ -541,6 +541,31 @@ class Jobs(JobCase):
         while not (line := client.next(progress)[2]).startswith(b"found "):
             pass
         self.assertTrue(line.startswith(b"found a.json:"), line)
+
+    def test_a_line_about_the_progress_shows_no_token(self):
+        repository = self.make_repository()
+        rules = self.scratch / "rules.toml"
+        rules.write_text('[[validator]]\nname = "v"\nparser = "gcc"\n'
+                         """command = ["sh", "-c", "echo \\"a.txt:1:1: error: $(cat a.txt)\\"; exit 1"]\n""")
+        self.start_worker(f'galley_toml = "{rules}"\n')
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.j1")
+        token = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+        self.assertEqual(self.submit(self.job(repository, edits=PATCH.format("a.txt", "one", token)))["outcome"], "refused")
+        while not (line := client.next(progress)[2]).startswith(b"found "):
+            pass
+        self.assertTrue(line.startswith(b"found a.txt:1: "), line)
+        self.assertNotIn(token.encode(), line)
+
+    def test_a_worker_without_an_identity_leaves_the_job_to_another_one(self):
+        repository = self.make_repository()
+        lacking = self.start_worker(path=self.git_program('*" commit-tree "*) echo "Please tell me who you are" >&2; exit 128;;'))
+        self.submit(self.job(repository), wait=0)
+        lacking.log.wait_for("git does not know the author")
+        self.end(lacking)
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
 
     def test_a_push_that_the_repository_refuses_is_a_refusal(self):
         repository = self.make_repository()
