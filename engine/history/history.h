@@ -81,7 +81,7 @@ class History {
   Result<std::shared_ptr<const CommittedTransaction>> outline(TxId id) const;
 
   /// Resolves an id as a person writes it: a number; `@` or `HEAD` for the newest transaction,
-  /// `@~2` for the second before it. An empty text means newest_to_undo() of everybody.
+  /// `@~2` for the second before it. An empty text means newest_to_undo() among all.
   /// Errors: kUsage `history.bad_id`; kNotFound as above, or `history.nothing_to_undo`.
   Result<TxId> resolve(std::string_view text) const;
   [[nodiscard]] const StateDirectory& state() const { return *state_; }

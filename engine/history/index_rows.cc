@@ -213,12 +213,15 @@ Result<void> add_paths(Database::Statement& statement, bool with_lines, TxSummar
   return {};
 }
 
-/// What was undone by which undo. Adds everything that an undo names to `undone`.
-Result<UndoRelations> undo_relations(const Database& database, std::vector<TxId>& undone) {
+/// Reads the undos after `oldest`, which tell what became of it and of later transactions. Adds the
+/// transactions that they name to `undone`.
+Result<UndoRelations> undo_relations(const Database& database, TxId oldest,
+                                     std::vector<TxId>& undone) {
   UndoRelations relations;
   GALLEY_ASSIGN(auto rows,
                 database.prepare("SELECT id, undoes, tool, also_undoes FROM transactions "
-                                 "WHERE undoes IS NOT NULL ORDER BY id DESC"));
+                                 "WHERE id > ? AND undoes IS NOT NULL ORDER BY id DESC"));
+  rows.bind(static_cast<int64_t>(oldest.value));
   for (;;) {
     GALLEY_ASSIGN(const bool has_row, rows.step());
     if (!has_row) return relations;
@@ -278,7 +281,7 @@ Result<void> remove(const Database& database, TxId id) {
 Result<void> update_undo_relations(const Database& database) {
   GALLEY_TRY(database.run("UPDATE transactions SET undone_by = NULL WHERE undone_by IS NOT NULL"));
   std::vector<TxId> undone;
-  GALLEY_ASSIGN(const UndoRelations relations, undo_relations(database, undone));
+  GALLEY_ASSIGN(const UndoRelations relations, undo_relations(database, {}, undone));
   GALLEY_ASSIGN(auto update,
                 database.prepare("UPDATE transactions SET undone_by = ? WHERE id = ?"));
   for (const TxId id : undone) {
@@ -310,8 +313,9 @@ Result<std::vector<TxSummary>> select(const Database& database, const HistoryFil
                                              "is_binary, is_directory FROM changes WHERE tx = ? "
                                              "ORDER BY path"));
   for (TxSummary& summary : found) GALLEY_TRY(add_paths(paths, filter.with_lines, summary));
+  if (found.empty()) return found;
   std::vector<TxId> undone;
-  GALLEY_ASSIGN(const UndoRelations relations, undo_relations(database, undone));
+  GALLEY_ASSIGN(const UndoRelations relations, undo_relations(database, found.back().id, undone));
   for (TxSummary& summary : found)
     summary.partly_undone_by = relations.partly_undone_by(summary.id);
   return found;

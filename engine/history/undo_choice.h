@@ -10,7 +10,8 @@
 
 namespace galley {
 
-/// Whose transactions an undo or redo without an id means. Empty fields mean everybody's.
+/// Selects the transactions among which an undo or redo without an id chooses: those of an agent,
+/// of a session, or all if both are empty.
 struct CommittedBy {
   std::string agent;
   std::string session;
