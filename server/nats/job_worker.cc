@@ -1,6 +1,7 @@
 #include "server/nats/job_worker.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <optional>
@@ -78,11 +79,20 @@ bool is_transient(const Error& error) {
          error.reason == "git.index_locked" || error.reason == "git.ref_locked";
 }
 
-/// Whether a damaged clone may be the cause: one that is fetched again may have no such error.
+/// Whether a damaged clone may be the cause. For the other reasons, which come from the job or the
+/// repository, the clone is not fetched again.
 bool may_be_damage(const Error& error) {
-  return error.kind != ErrorKind::kQuota && error.kind != ErrorKind::kUsage &&
-         !error.reason.starts_with("config.") && error.reason != "git.no_such_branch" &&
-         error.reason != "git.not_allowed" && error.reason != "job.fetch";
+  constexpr std::array<std::string_view, 9> kReasons = {"state.",
+                                                        "audit.",
+                                                        "journal.",
+                                                        "git.object_",
+                                                        "git.no_such_object",
+                                                        "git.no_repository",
+                                                        "git.odd_config",
+                                                        "git.bad_answer",
+                                                        "git.failed"};
+  return std::ranges::any_of(
+      kReasons, [&](std::string_view reason) { return error.reason.starts_with(reason); });
 }
 
 constexpr std::string_view kGitEnding = ".git";
@@ -342,23 +352,30 @@ std::string JobWorker::directory_of(const Job& job) const {
 Result<void> JobWorker::make_clone(const std::string& repository, const std::string& hash) {
   clones_.clear();
   is_new_ = true;
-  return GitProgram::in_other_repository(config_.cache)
-      .run({"init", "--quiet", "--bare", "--object-format=" + hash,
-            config_.cache + "/" + repository})
-      .map([](const auto&) {});
+  GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
+                 .run({"init", "--quiet", "--bare", "--object-format=" + hash,
+                       config_.cache + "/" + repository}));
+  return {};
 }
 
-/// The refusal of a job. A clone that was not made for this job is made again first: no receipt.
+/// Whether git cannot work with a clone. A killed git process leaves a lock, and git says in many
+/// ways that it cannot read a clone.
+bool JobWorker::is_sick(const Job& job, const Error& why) const {
+  return why.message.find(".lock': File exists") != std::string::npos ||
+         !GitProgram::in_other_repository(directory_of(job)).run({"for-each-ref", "--count=1"});
+}
+
+/// The refusal of a job. A clone that may be damaged is made again first, once for each job: then
+/// there is no receipt.
 Result<std::optional<JobReceipt>> JobWorker::refused_here(const Job& job, const Error& why) {
-  // A killed git process leaves a lock. git says in many ways that it cannot read a clone.
-  const bool is_sick =
-      !is_new_ &&
-      (why.message.find(".lock': File exists") != std::string::npos ||
-       !GitProgram::in_other_repository(directory_of(job)).run({"for-each-ref", "--count=1"}));
-  if (!is_sick && is_transient(why)) return fail(why);
-  if (!is_sick && (is_new_ || !may_be_damage(why))) return refused(job, why);
-  GALLEY_TRY(distrust(job));
-  return std::optional<JobReceipt>();
+  const bool is_damage = may_be_damage(why);
+  const bool may_pass = is_transient(why);
+  if (!is_new_ && (is_damage || (may_pass && is_sick(job, why)))) {
+    GALLEY_TRY(distrust(job));
+    return std::optional<JobReceipt>();
+  }
+  if (may_pass) return fail(why);
+  return refused(job, why);
 }
 
 /// The next use of the job's clone makes it again.
@@ -434,10 +451,11 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job, const std::stop_toke
       GALLEY_ASSIGN(said, git.try_run(fetch));
     }
   }
-  if (said.complaint.find("mismatched algorithms") != std::string::npos && !is_sha256_) {
-    is_sha256_ = true;
+  if (said.complaint.find("mismatched algorithms") != std::string::npos && !has_other_hash_) {
+    has_other_hash_ = true;
+    const bool was_sha1 = place.repository.layout.object_format == "sha1";
     GALLEY_TRY(drop(*cache_, repository_name(job)));
-    GALLEY_TRY(make_clone(repository_name(job), "sha256"));
+    GALLEY_TRY(make_clone(repository_name(job), was_sha1 ? "sha256" : "sha1"));
     return fetched(job, stop);
   }
   if (said.status == 0) return place;
@@ -554,9 +572,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   on_progress("staging");
   const auto staged = stage(transaction, job, call_options);
   if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
-  if (!staged && staged.error().reason.starts_with("state."))
-    return refused_here(job, staged.error());
-  if (!staged) return refused(job, staged.error());
+  if (!staged) return refused_here(job, staged.error());
   CommitRequest request;
   request.tool = "worker";
   request.on_progress = [&](const Verdict::Progress& progress) {
@@ -647,7 +663,7 @@ Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& sto
                    "the configuration of the workers does not name this repository");
   }
   is_new_ = false;
-  is_sha256_ = false;
+  has_other_hash_ = false;
   for (uint32_t attempt = 1; attempt <= kMostAttempts; ++attempt) {
     if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
     auto done = try_once(job, stop, on_progress);

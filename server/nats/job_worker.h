@@ -83,6 +83,7 @@ class JobWorker {
       const std::function<void(const std::string&)>& on_progress);
   [[nodiscard]] Result<void> make_clone(const std::string& repository, const std::string& hash);
   [[nodiscard]] Result<std::optional<JobReceipt>> refused_here(const Job& job, const Error& why);
+  [[nodiscard]] bool is_sick(const Job& job, const Error& why) const;
   [[nodiscard]] Result<void> distrust(const Job& job);
 
   [[nodiscard]] Result<WorkspaceOptions> options_of(const Job& job) const;
@@ -91,9 +92,9 @@ class JobWorker {
   Config own_;  ///< with the validators that jobs may name
   std::unique_ptr<WritableFile> lock_;
   std::unique_ptr<WritableDirectory> cache_;
-  std::vector<Clone> clones_;  ///< those of the last jobs, the newest first
-  bool is_new_ = false;        ///< the clone was made for the present job
-  bool is_sha256_ = false;     ///< so was its kind
+  std::vector<Clone> clones_;    ///< those of the last jobs, the newest first
+  bool is_new_ = false;          ///< the clone was made for the present job
+  bool has_other_hash_ = false;  ///< it has, because the first one did not fit
 };
 
 }  // namespace galley
