@@ -321,7 +321,7 @@ TEST(WrongPlace, HunksInAnotherOrderMayDifferInBlanks) {
   EXPECT_EQ(after_hunks(file, later + earlier),
             "a {\n    v\n}\n\nb {\n    y\n}\n\nc {\n    w\n}\n");
   // One of two such places is not the only one.
-  EXPECT_EQ(after_hunks(file + "\n" + file, later + earlier), "patch.ambiguous");
+  EXPECT_EQ(after_hunks("a {\n    x\n}\n\n" + file, later + earlier), "patch.ambiguous");
 }
 
 TEST(WrongPlace, TheOrderOfHunksDoesNotMoveThemFromTheirNumbers) {
