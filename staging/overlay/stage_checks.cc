@@ -367,6 +367,7 @@ SameName same_name_elsewhere(const Directory& workspace, const RelPath& path) {
   const std::string name = path.str().substr(path.str().rfind('/') + 1);  // npos + 1 is 0
   std::optional<RelPath> found;
   size_t most = 0;
+  size_t count = 0;
   bool is_only_one = true;
   std::deque<RelPath> folders = {RelPath::root()};
   size_t listed = 0;
@@ -388,6 +389,7 @@ SameName same_name_elsewhere(const Directory& workspace, const RelPath& path) {
       if (!there || there->is_protected()) continue;
       if (is_folder) folders.push_back(*there);
       if (!is_it) continue;
+      ++count;
       const size_t shared = shared_names(path, *there);
       is_only_one = !found || shared > most || (is_only_one && shared < most);
       if (found && shared <= most) continue;
@@ -395,7 +397,7 @@ SameName same_name_elsewhere(const Directory& workspace, const RelPath& path) {
       most = shared;
     }
   }
-  return {is_only_one ? found : std::nullopt, !found};
+  return {is_only_one ? found : std::nullopt, count == 0, count == 1};
 }
 
 std::optional<RelPath> name_file_inside(const Directory& workspace,

@@ -38,7 +38,8 @@ struct SameName {
   /// The file that shares more folders above it with a path than any other: `src/app/main.py` for
   /// `main.py` or `source/app/main.py`.
   std::optional<RelPath> nearest;
-  bool is_free = false;  ///< there is no such file
+  bool is_free = false;   ///< there is no such file
+  bool is_alone = false;  ///< there is only one
 };
 /// Finds the files with the same name, anywhere. Nothing is known of a large tree.
 [[nodiscard]] SameName same_name_elsewhere(const Directory& workspace, const RelPath& path);

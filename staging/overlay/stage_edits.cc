@@ -1,7 +1,6 @@
 #include "staging/overlay/stage_edits.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <span>
@@ -13,6 +12,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/overlay/edit_selection.h"
 #include "staging/overlay/file_plan.h"
+#include "staging/overlay/meant_file.h"
 #include "staging/overlay/prepared_edits.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
@@ -239,7 +239,7 @@ class Stager {
     if (!may_guess) return named;
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
     if (there.kind != FileKind::kAbsent) return named;
-    const std::vector<RelPath> nearly = nearly_named(edit, named);
+    const std::vector<RelPath> nearly = MeantFile(plan_, options_).candidates(edit, named);
     if (nearly.size() != 1) return named;
     outcome_.leniencies.push_back({"file_guessed",
                                    "'" + named.str() +
@@ -251,7 +251,7 @@ class Stager {
 
   /// Returns the path for hunks that do not name their file.
   Result<RelPath> nameless_path(const FileEdit& edit) {
-    const std::vector<RelPath> found = nearly_named(edit, RelPath::root());
+    const std::vector<RelPath> found = MeantFile(plan_, options_).candidates(edit, RelPath::root());
     if (found.size() == 1 && options_.match.last_step > MatchStep::kOffset) {
       outcome_.leniencies.push_back({"file_guessed",
                                      "no name says which file the hunks are for; '" +
@@ -263,87 +263,6 @@ class Stager {
                 "line " + std::to_string(edit.document_line) +
                     " of the patch: a hunk without a file name before it; put '--- a/PATH' and "
                     "'+++ b/PATH' lines before it");
-  }
-
-  /// True for a name that may mean any file.
-  static bool says_nothing(const RelPath& named) {
-    static constexpr std::array<std::string_view, 19> kNames = {
-        "original",  "fixed",    "file",   "old",   "new",     "before",   "after",
-        "code",      "program",  "source", "input", "patched", "modified", "updated",
-        "corrected", "filename", "broken", "a",     "b"};
-    const std::string& text = named.str();
-    const std::string_view last = std::string_view(text).substr(text.rfind('/') + 1);
-    const std::string stem = to_lower(last.substr(0, last.find_first_of("._- ")));
-    return std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
-  }
-
-  /// Finds the files in the root that an edit fits. For an edit that names only missing paths.
-  void find_in_root(const FileEdit& edit, std::set<RelPath>& found) {
-    constexpr std::ptrdiff_t kMostFiles = 32;
-    const auto entries = plan_.overlay().workspace().list();
-    if (!entries) return;
-    const auto is_asked = [](const DirectoryEntry& entry) {
-      return entry.kind == FileKind::kRegular && !entry.name.starts_with('.');
-    };
-    if (std::count_if(entries->begin(), entries->end(), is_asked) > kMostFiles) return;
-    for (const DirectoryEntry& entry : *entries) {
-      if (!is_asked(entry)) continue;
-      const auto path = RelPath::parse(entry.name);
-      if (!path || (options_.may_read && !options_.may_read(*path))) continue;
-      if (fits(edit, *path)) found.insert(*path);
-    }
-  }
-
-  /// Returns the existing files that the edit fits and may mean: by the end of one of its names, by
-  /// a name in the text around it, or by the same name in a folder above or below. A file by one of
-  /// these rules is no better than one by another. If none by the first rule that finds any fits,
-  /// returns those, for the report.
-  std::vector<RelPath> nearly_named(const FileEdit& edit, const RelPath& named) {
-    std::set<RelPath> found;
-    std::vector<RelPath> first;
-    const auto end_rule = [&] {
-      if (first.empty()) first.assign(found.begin(), found.end());
-    };
-    add_ends_of(edit.path, found);
-    add_ends_of(edit.other_path, found);
-    end_rule();
-    for (const std::string& name : edit.mentioned) add_ends_of(name, found);
-    end_rule();
-    if (!named.is_root()) {
-      const auto other = same_name_nearby(plan_.overlay().workspace(), named);
-      if (other && (!options_.may_read || options_.may_read(*other))) found.insert(*other);
-    }
-    end_rule();
-    std::erase_if(found, [&](const RelPath& path) { return !fits(edit, path); });
-    if (named.is_root() || says_nothing(named)) find_in_root(edit, found);
-    const bool is_of_first =
-        first.empty() || std::any_of(first.begin(), first.end(),
-                                     [&](const RelPath& path) { return found.contains(path); });
-    return is_of_first ? std::vector<RelPath>(found.begin(), found.end()) : first;
-  }
-
-  /// Adds the longest end of the name that is an existing file.
-  void add_ends_of(std::string_view name, std::set<RelPath>& found) {
-    while (!name.empty()) {
-      const auto path = safe_path(std::string(name));
-      const bool may_read = path && (!options_.may_read || options_.may_read(*path));
-      const auto file = may_read ? plan_.current(*path) : Result<PlannedFile>(PlannedFile());
-      if (file && file->kind == FileKind::kRegular) {
-        found.insert(*path);
-        return;
-      }
-      const size_t slash = name.find('/');
-      name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
-    }
-  }
-
-  [[nodiscard]] bool fits(const FileEdit& edit, const RelPath& path) {
-    const auto file = plan_.current(path);
-    if (!file || !file->content) return false;
-    MatchOptions match = options_.match;
-    match.indentation_is_syntax = indentation_is_syntax(path.str());
-    const PlacedEdits placed = place_edits(*file->content, edit, match);
-    return placed.failures.empty() && placed.cut_off.empty();
   }
 
   /// Returns the path that the edit names. If its prefix is uncertain, returns the path that

@@ -12,11 +12,15 @@ namespace {
 
 constexpr const char* kThreeLines = "one\ntwo\nthree\n";
 
-/// Returns the file that an answer changes; "" if it is refused. The files are in the root.
+/// Returns the file that an answer changes; "" if it is refused.
 std::string meant_file(const std::string& answer,
-                       const std::vector<std::pair<std::string, std::string>>& files) {
+                       const std::vector<std::pair<std::string, std::string>>& files,
+                       const StageOptions& options = {}) {
   auto workspace = make_memory_directory();
   for (const auto& [name, text] : files) {
+    for (size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
+      EXPECT_TRUE(workspace->make_directory(*RelPath::parse(name.substr(0, at)), 0755));
+    }
     auto opened =
         workspace->open_writable_file(*RelPath::parse(name), OpenMode::kOpenOrCreate, 0644);
     EXPECT_TRUE(opened && (*opened)->write_at(0, text));
@@ -25,7 +29,7 @@ std::string meant_file(const std::string& answer,
   EXPECT_TRUE(edits);
   SystemClock clock;
   Overlay overlay(*workspace, make_memory_store(), clock);
-  const auto outcome = stage_edits(overlay, *edits, {});
+  const auto outcome = stage_edits(overlay, *edits, options);
   EXPECT_TRUE(outcome);
   return outcome->is_staged ? outcome->files.at(0).path : "";
 }
@@ -44,6 +48,31 @@ TEST(MeantFile, AFileByOneRuleIsNoBetterThanOneByAnother) {
 TEST(MeantFile, AFileThatIsNotMentionedIsNotTakenForOneThatDoesNotFit) {
   const std::string answer = "In a.c:\n\n" + std::string(kNamelessDiff);
   EXPECT_EQ(meant_file(answer, {{"a.c", "other\n"}, {"b.c", kThreeLines}}), "");
+}
+
+TEST(MeantFile, TheOnlyFileOfTheNameMayBeAnywhere) {
+  const auto diff = [](const std::string& name, const std::string& lines) {
+    return "--- a/" + name + "\n+++ b/" + name + "\n@@ -1,3 +1,3 @@\n" + lines;
+  };
+  const std::string edit = " one\n-two\n+2\n three\n";
+  EXPECT_EQ(meant_file(diff("gate.c", edit), {{"x/y/z/gate.c", kThreeLines}}), "x/y/z/gate.c");
+  EXPECT_EQ(meant_file(diff("old/z/gate.c", edit), {{"x/y/z/gate.c", kThreeLines}}),
+            "x/y/z/gate.c");
+  EXPECT_EQ(meant_file(diff("gate.c", edit), {{"x/y/z/gate.c", "other\n"}}), "");
+  // Another file of the name may be the one, even if the edit does not fit it now.
+  EXPECT_EQ(
+      meant_file(diff("gate.c", edit), {{"x/y/z/gate.c", kThreeLines}, {"v/w/gate.c", "other\n"}}),
+      "");
+  // Two lines may stand in any file.
+  EXPECT_EQ(meant_file(diff("gate.c", " one\n-two\n+2\n"), {{"x/y/z/gate.c", kThreeLines}}), "");
+}
+
+TEST(MeantFile, AFileThatMayNotBeReadIsNotMeant) {
+  StageOptions options;
+  options.may_read = [](const RelPath& path) { return path.str().starts_with("open/"); };
+  const std::string diff = "--- a/g.c\n+++ b/g.c\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+  EXPECT_EQ(meant_file(diff, {{"open/v/w/g.c", kThreeLines}}, options), "open/v/w/g.c");
+  EXPECT_EQ(meant_file(diff, {{"secret/v/w/g.c", kThreeLines}}, options), "");
 }
 
 TEST(MeantFile, TheContentOfAnEmptyFileMayBeGivenAsThatOfANewOne) {
