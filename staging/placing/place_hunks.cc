@@ -444,15 +444,14 @@ class HunkPlacer {
   }
 
   /// Accepts hunks that are not in the order of the file. Each must fit as a whole at exactly one
-  /// place, apart from white space and typography, and their line numbers must not contradict that.
+  /// place, if need be mended, and their line numbers must not contradict that.
   bool settle_in_other_order() {
     if (options_.is_strict("hunk_order")) return false;
     std::vector<std::pair<int64_t, size_t>> places;
     for (size_t i = 0; i < searches_.size(); ++i) {
       const HunkPlaces& found = searches_[i].places;
-      const bool is_sure = found.starts.size() == 1 && found.step < MatchStep::kMended &&
-                           found.step != MatchStep::kFuzz && !found.is_doubtful &&
-                           !found.anchor_against && length(i) > 0;
+      const bool is_sure = found.starts.size() == 1 && found.step != MatchStep::kFuzz &&
+                           !found.is_doubtful && !found.anchor_against && length(i) > 0;
       if (!is_sure && !is_chosen(i)) return false;
       places.emplace_back(is_chosen(i) ? searches_[i].start : found.starts.front(), i);
     }

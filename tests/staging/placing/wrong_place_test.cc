@@ -321,7 +321,15 @@ TEST(WrongPlace, HunksInAnotherOrderMayDifferInBlanks) {
   EXPECT_EQ(after_hunks(file, later + earlier),
             "a {\n    v\n}\n\nb {\n    y\n}\n\nc {\n    w\n}\n");
   // One of two such places is not the only one.
-  EXPECT_EQ(after_hunks("a {\n    x\n}\n\n" + file, later + earlier), "patch.ambiguous");
+  EXPECT_EQ(after_hunks("a {\n    x\n}\n\n" + file, later + earlier), "patch.out_of_order");
+}
+
+TEST(WrongPlace, HunksInAnotherOrderMayBeMended) {
+  const std::string file = "a {\n  x\n}\n\nb {\n  y\n}\n\nc {\n  z\n}\n";
+  const std::string later = "@@\n c {\n-  z\n+  w\n }\n";
+  const std::string earlier = "@@\n a {\n-  x\n+  v\n ...\n y\n";
+  EXPECT_EQ(after_hunks(file, later + earlier), "a {\n  v\n}\n\nb {\n  y\n}\n\nc {\n  w\n}\n");
+  EXPECT_EQ(after_hunks("a {\n  x\n}\n\n" + file, later + earlier), "patch.out_of_order");
 }
 
 TEST(WrongPlace, TheOrderOfHunksDoesNotMoveThemFromTheirNumbers) {
