@@ -34,7 +34,7 @@ namespace galley {
 /// Sets of white space as the formats define them.
 inline constexpr std::string_view kSpaces = " \t\n\v\f\r";
 inline constexpr std::string_view kPlainSpaces = " \t\n\r";
-inline constexpr std::string_view kBlanks = " \t";
+inline constexpr std::string_view kSpaceAndTab = " \t";
 
 /// Returns the text without the characters of `spaces` at its end.
 [[nodiscard]] constexpr std::string_view trim_end(std::string_view text,

@@ -64,7 +64,7 @@ std::optional<std::string> indent_before(std::string_view text, size_t at) {
   const size_t line = text.rfind('\n', at == 0 ? 0 : at - 1);
   if (line == std::string_view::npos || line >= at) return {};
   const std::string_view indent = text.substr(line + 1, at - line - 1);
-  if (!is_blank(indent, kBlanks)) return {};
+  if (!is_blank(indent, kSpaceAndTab)) return {};
   return std::string(indent);
 }
 

@@ -81,22 +81,22 @@ std::optional<ShellPatch> patch_in_shell_command(std::string_view command) {
   ShellPatch found;
   reader.skip(kPlainSpaces);
   if (reader.take("cd ")) {
-    reader.skip(kBlanks);
+    reader.skip(kSpaceAndTab);
     const auto directory = reader.word();
     if (!directory || directory->empty() || directory->front() == '-') return {};
     found.directory = *directory;
-    reader.skip(kBlanks);
+    reader.skip(kSpaceAndTab);
     if (!reader.take("&&")) return {};
     reader.skip(kPlainSpaces);
   }
   if (!reader.take("apply_patch") && !reader.take("applypatch")) return {};
   if (!reader.is_over_or(" \t<")) return {};
-  reader.skip(kBlanks);
+  reader.skip(kSpaceAndTab);
   if (reader.take("<<")) {
-    reader.skip(kBlanks);
+    reader.skip(kSpaceAndTab);
     const auto name = delimiter(reader);
     if (!name) return {};
-    reader.skip(kBlanks);
+    reader.skip(kSpaceAndTab);
     if (!reader.take("\n")) return {};
     const auto patch = here_document(reader.rest(), *name);
     if (!patch) return {};

@@ -40,7 +40,7 @@ bool read_header(std::string_view line, HttpRequest& request) {
   if (colon == std::string_view::npos || colon == 0) return false;
   const std::string name = to_lower(line.substr(0, colon));
   if (name.find_first_not_of(kTokenLetters) != std::string::npos) return false;
-  const std::string_view value = trim(line.substr(colon + 1), kBlanks);
+  const std::string_view value = trim(line.substr(colon + 1), kSpaceAndTab);
   const bool is_clean = std::none_of(value.begin(), value.end(), [](char c) {
     return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f;
   });

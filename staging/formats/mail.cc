@@ -61,7 +61,7 @@ BodyHeaders headers_of_block(const Lines& document, size_t& at) {
   while (at < document.size() && !trimmed(document[at]).empty()) {
     std::string header(trimmed(document[at]));
     for (++at; at < document.size() && !trimmed(document[at]).empty() &&
-               kBlanks.find(document[at].front()) != std::string_view::npos;
+               kSpaceAndTab.find(document[at].front()) != std::string_view::npos;
          ++at) {
       header += " " + std::string(trimmed(document[at]));
     }

@@ -354,7 +354,7 @@ std::string decoded(std::string_view text) {
 /// Removes `Re:` and everything in brackets at the start, as git am does.
 std::string cleaned(std::string_view subject) {
   for (;;) {
-    subject = trim(subject, kBlanks);
+    subject = trim(subject, kSpaceAndTab);
     if (starts_with_any_case(subject, "re:")) {
       subject.remove_prefix(3);
     } else if (const size_t end = subject.find(']');
@@ -386,9 +386,9 @@ std::string subject_of_block(const Lines& document, size_t& at) {
     has_sender = has_sender || starts_with_any_case(line, "from:");
     std::string value;
     const bool is_subject = starts_with_any_case(line, "subject:");
-    if (is_subject) value = trim(line.substr(8), kBlanks);
+    if (is_subject) value = trim(line.substr(8), kSpaceAndTab);
     for (; at + 1 < document.size() && is_linear_space(document[at + 1].front()); ++at) {
-      value += " " + std::string(trim(without_terminator(document[at + 1]), kBlanks));
+      value += " " + std::string(trim(without_terminator(document[at + 1]), kSpaceAndTab));
     }
     if (is_subject) subject = cleaned(decoded(value));
   }

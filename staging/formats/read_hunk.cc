@@ -453,7 +453,7 @@ std::optional<HunkHeader> read_hunk_header(std::string_view line) {
   if (!line.starts_with("@@") || line.starts_with("@@@")) return std::nullopt;
   HunkHeader header;
   std::string_view rest = line.substr(2);
-  std::string_view numbers = trim(rest, kBlanks);
+  std::string_view numbers = trim(rest, kSpaceAndTab);
   bool has_old = false;
   bool has_new = false;
   if (take(numbers, '-') && take_range(numbers, header.old_start, header.old_count, has_old) &&
@@ -461,20 +461,20 @@ std::optional<HunkHeader> read_hunk_header(std::string_view line) {
       take_range(numbers, header.new_start, header.new_count, has_new)) {
     header.has_numbers = true;
     header.has_counts = has_old && has_new;
-    numbers = trim(numbers, kBlanks);
+    numbers = trim(numbers, kSpaceAndTab);
     if (numbers.starts_with("@@")) numbers.remove_prefix(2);
-    header.section = trim(numbers, kBlanks);
+    header.section = trim(numbers, kSpaceAndTab);
     return header;
   }
-  header.is_absurd = has_huge_number(trim(rest, kBlanks));
+  header.is_absurd = has_huge_number(trim(rest, kSpaceAndTab));
   const size_t close = rest.find("@@");
   if (close == std::string_view::npos) {
-    header.section = trim(rest, kBlanks);
+    header.section = trim(rest, kSpaceAndTab);
     if (header.section == "...") header.section = {};
   } else {
-    header.section = trim(rest.substr(close + 2), kBlanks);
+    header.section = trim(rest.substr(close + 2), kSpaceAndTab);
     // `@@ def load(path): @@`; words such as `line 1` are not code.
-    const std::string_view between = trim(rest.substr(0, close), kBlanks);
+    const std::string_view between = trim(rest.substr(0, close), kSpaceAndTab);
     const bool is_anchor = between.find_first_of("(){}[]:;=<>_#") != std::string_view::npos &&
                            between.find_first_of("-+.") != 0;
     if (header.section.empty() && is_anchor) header.section = between;

@@ -37,7 +37,7 @@ TEST(Text, OnlyAsciiLettersAreLowered) {
 
 TEST(Text, TrimRemovesTheGivenCharacters) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
-  EXPECT_EQ(trim(" \ta\r", kBlanks), "a\r");
+  EXPECT_EQ(trim(" \ta\r", kSpaceAndTab), "a\r");
   EXPECT_EQ(trim_end(" a \n"), " a");
   EXPECT_EQ(trim_end(" a\r ", " "), " a\r");
 }
@@ -49,7 +49,7 @@ TEST(Text, ABlankTextTrimsToNothing) {
     EXPECT_TRUE(is_blank(text));
   }
   EXPECT_FALSE(is_blank(" x "));
-  EXPECT_FALSE(is_blank("\n", kBlanks));
+  EXPECT_FALSE(is_blank("\n", kSpaceAndTab));
   EXPECT_FALSE(is_blank(std::string_view("\0", 1)));
 }
 
