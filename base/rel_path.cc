@@ -120,7 +120,10 @@ std::string plain_path(std::string_view absolute) {
 
 Result<RelPath> RelPath::parse(std::string_view text) {
   std::string_view rest = text;
-  while (rest.starts_with("./")) rest.remove_prefix(2);
+  // `.//a` is `a` for every program, but `/a` is another file.
+  while (rest.starts_with("./")) {
+    rest.remove_prefix(std::min(rest.find_first_not_of('/', 1), rest.size()));
+  }
   if (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.empty() || rest == ".") return bad_path(text, "names the root, not a file in it");
   if (rest.size() > kMaxBytes) return bad_path(text, "is longer than 4096 bytes");

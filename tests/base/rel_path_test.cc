@@ -10,6 +10,8 @@ namespace {
 TEST(RelPath, AcceptsPlainNamesAndDropsDotSlash) {
   EXPECT_EQ(RelPath::parse("a/b.c")->str(), "a/b.c");
   EXPECT_EQ(RelPath::parse("./a/b/")->str(), "a/b");
+  EXPECT_EQ(RelPath::parse(".//a/b")->str(), "a/b");
+  EXPECT_EQ(RelPath::parse(".//.///a")->str(), "a");
   EXPECT_EQ(RelPath::parse("a..b/...c")->str(), "a..b/...c");
 }
 
@@ -31,7 +33,7 @@ TEST(RelPath, EveryNameOfADirectoryEntryIsAPath) {
 
 TEST(RelPath, RefusesAmbiguousAndEscapingPaths) {
   for (const std::string_view bad :
-       {"", ".", "..", "../x", "a/../b", "a//b", "/etc/passwd", "a/./b", "a/.."}) {
+       {"", ".", "..", "../x", "a/../b", "a//b", "/etc/passwd", "a/./b", "a/..", ".//", ".//.", ".//../a"}) {
     const auto path = RelPath::parse(bad);
     ASSERT_FALSE(path) << bad;
     EXPECT_EQ(path.error().reason, "path.invalid");
