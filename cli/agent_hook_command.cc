@@ -299,8 +299,9 @@ Result<void> note_agent(Session& session, const HookRequest& request) {
   const auto agent = request.session.empty() ? std::nullopt : calling_agent();
   if (!agent) return {};
   GALLEY_ASSIGN(const StateDirectory* state, state_for_notes(session));
-  if (state == nullptr) return {};
-  return AgentSession(*state, request.session).note_process(*agent);
+  if (state != nullptr) return AgentSession(*state, request.session).note_process(*agent);
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  return AgentSession::note_first_process(workspace->root_path(), request.session, *agent);
 }
 
 /// Records the edits of the ending turn that the agent made and did not report, because it was
@@ -321,7 +322,9 @@ Result<void> begin_turn(Session& session, const HookRequest& request) {
   GALLEY_ASSIGN(const StateDirectory* state, state_for_notes(session));
   if (state == nullptr) {
     GALLEY_ASSIGN(const Workspace* workspace, session.open());
-    return AgentSession::note_first_turn(workspace->root_path(), request.session, request.prompt);
+    GALLEY_TRY(
+        AgentSession::note_first_turn(workspace->root_path(), request.session, request.prompt));
+    return note_agent(session, request);
   }
   settle_missed_edits(session, request, *state);
   GALLEY_TRY(AgentSession(*state, request.session).begin_turn(request.prompt));

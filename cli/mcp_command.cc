@@ -91,10 +91,11 @@ Result<int> serve_pipe(Session& session) {
   options.session = [workspace, named = session.arguments().global.session, own = new_session_id(),
                      above = processes_above()] {
     if (!named.empty()) return OpenTransactions::AgentSessionName{named, true};
-    // The agent's hook may have made the state meanwhile. Without it nothing is noted.
+    // The agent's hook may have made the state meanwhile.
     PersistentState& persistent = persistent_of(*workspace);
     const bool has_state = persistent.refresh() && persistent.state() != nullptr;
-    std::string noted = has_state ? AgentSession::of_processes(*persistent.state(), above) : "";
+    std::string noted = has_state ? AgentSession::of_processes(*persistent.state(), above)
+                                  : AgentSession::of_first_processes(workspace->root_path(), above);
     if (noted.empty()) return OpenTransactions::AgentSessionName{own};
     return OpenTransactions::AgentSessionName{std::move(noted), true};
   };

@@ -47,9 +47,54 @@ std::string lost_name(const AgentSession::EditName& edit) {
   return edit + std::string(kLostEnding);
 }
 
-/// The first turns of a folder, in the state of the user.
+constexpr const char* kFirstTurns = "turns";
+
+/// What was noted of a folder without a state, in the state of the user.
 RelPath first_turns_of(const std::string& folder) {
-  return chosen_path("turns/" + ContentId::of(folder).hex());
+  return chosen_path(std::string(kFirstTurns) + "/" + ContentId::of(folder).hex());
+}
+
+Result<void> write_first_note(const std::string& folder, const std::string& name,
+                              const std::string& text) {
+  GALLEY_ASSIGN(const auto home, open_user_state(UserState::kMake));
+  const RelPath notes = first_turns_of(folder);
+  GALLEY_TRY(make_directories(*home, notes, kPrivateDirectory));
+  return replace_shared_file(*home, notes.str() + "/" + name, text);
+}
+
+/// Removes the notes of folders that are much older than those of `newest`. If that fails, the next
+/// prompt tries it again.
+void clear_first_turns(const std::string& newest) {
+  const auto home = open_user_state(UserState::kExisting);
+  const auto now = home ? (*home)->stat(first_turns_of(newest)) : fail(home.error());
+  const auto notes =
+      home ? (*home)->open_writable_directory(chosen_path(kFirstTurns)) : fail(home.error());
+  const auto folders = notes ? (*notes)->list() : fail(notes.error());
+  if (!now || !folders) return;
+  for (const DirectoryEntry& folder : *folders) {
+    const RelPath name = chosen_path(folder.name);
+    const auto stat = (*notes)->stat(name);
+    if (stat && now->mtime_ns - stat->mtime_ns > kSessionLastsNs) (void)remove_tree(**notes, name);
+  }
+}
+
+std::string process_text(const ProcessIdentity& process, std::string_view id) {
+  return fmt::format("{}\n{}\n{}\n", kProcessMagic, process.start, id);
+}
+
+/// The session that the first of these processes noted in the folder; empty if none did.
+std::string session_in(const Directory& notes, const std::vector<ProcessIdentity>& processes) {
+  for (const ProcessIdentity& process : processes) {
+    const auto text = read_own_file(notes, process_name(process), kMaxTurnBytes);
+    if (!text || !*text) continue;
+    const std::string head = process_text(process, "");
+    // Else another process had this number.
+    if (!(*text)->starts_with(std::string_view(head).substr(0, head.size() - 1))) continue;
+    std::string id = (*text)->substr(head.size() - 1);
+    id = id.substr(0, id.find('\n'));
+    if (is_session_id(id)) return id;
+  }
+  return {};
 }
 
 std::string text_of(const AgentSession::Turn& turn) {
@@ -245,22 +290,35 @@ Result<void> AgentSession::end_turn() const {
 
 Result<void> AgentSession::note_first_turn(const std::string& folder, std::string_view id,
                                            std::string_view prompt) {
-  GALLEY_ASSIGN(const auto home, open_user_state(UserState::kMake));
-  const RelPath turns = first_turns_of(folder);
-  GALLEY_TRY(make_directories(*home, turns, kPrivateDirectory));
-  return replace_shared_file(*home, turns.str() + "/" + ContentId::of(id).hex(),
-                             text_of({1, first_words(prompt, kMaxPromptBytes)}));
+  GALLEY_TRY(write_first_note(folder, ContentId::of(id).hex(),
+                              text_of({1, first_words(prompt, kMaxPromptBytes)})));
+  clear_first_turns(folder);
+  return {};
+}
+
+Result<void> AgentSession::note_first_process(const std::string& folder, std::string_view id,
+                                              const ProcessIdentity& process) {
+  return write_first_note(folder, process_name(process).str(), process_text(process, id));
 }
 
 Result<void> AgentSession::forget_first_turn(const std::string& folder, std::string_view id) {
   const auto home = open_user_state(UserState::kExisting);
-  if (!home && home.error().kind == ErrorKind::kNotFound) return {};
-  if (!home) return fail(home.error());
-  const RelPath turns = first_turns_of(folder);
-  const auto removed =
-      (*home)->remove_file(chosen_path(turns.str() + "/" + ContentId::of(id).hex()));
-  if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
-  (void)(*home)->remove_directory(turns);  // another session may have noted one
+  const RelPath place = first_turns_of(folder);
+  const auto notes = home ? (*home)->open_writable_directory(place) : fail(home.error());
+  if (!notes && notes.error().kind == ErrorKind::kNotFound) return {};
+  if (!notes) return fail(notes.error());
+  GALLEY_ASSIGN(const auto files, (*notes)->list());
+  const std::string turn = ContentId::of(id).hex();
+  const std::string end = fmt::format("\n{}\n", id);
+  for (const DirectoryEntry& file : files) {
+    const RelPath name = chosen_path(file.name);
+    GALLEY_ASSIGN(const auto text, read_own_file(**notes, name, kMaxTurnBytes));
+    const bool is_of_process = text && text->starts_with(kProcessMagic) && text->ends_with(end);
+    if (file.name != turn && !is_of_process) continue;
+    const auto removed = (*notes)->remove_file(name);
+    if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
+  }
+  (void)(*home)->remove_directory(place);  // another session may have noted one
   return {};
 }
 
@@ -268,26 +326,28 @@ Result<void> AgentSession::take_first_turns(const StateDirectory& state,
                                             const std::string& folder) {
   const auto home = open_user_state(UserState::kExisting);
   const RelPath place = first_turns_of(folder);
-  const auto turns = home ? (*home)->open_writable_directory(place) : fail(home.error());
-  if (!turns && turns.error().kind == ErrorKind::kNotFound) return {};
-  if (!turns) return fail(turns.error());
-  GALLEY_ASSIGN(const auto files, (*turns)->list());
+  const auto notes = home ? (*home)->open_writable_directory(place) : fail(home.error());
+  if (!notes && notes.error().kind == ErrorKind::kNotFound) return {};
+  if (!notes) return fail(notes.error());
+  GALLEY_ASSIGN(const auto files, (*notes)->list());
   for (const DirectoryEntry& file : files) {
     const RelPath name = chosen_path(file.name);
-    GALLEY_ASSIGN(const auto text, read_own_file(**turns, name, kMaxTurnBytes));
-    if (text && ContentId::from_hex(file.name)) {
-      const RelPath turn = state.own(fmt::format("{}/{}/turn", kSessions, file.name));
-      GALLEY_TRY(make_directories(state.root(), turn.parent(), kPrivateDirectory));
-      GALLEY_TRY(replace_shared_file(state.root(), turn.str(), *text));
+    GALLEY_ASSIGN(const auto text, read_own_file(**notes, name, kMaxTurnBytes));
+    const bool is_turn = ContentId::from_hex(file.name).has_value();
+    const RelPath taken = state.own(is_turn ? fmt::format("{}/{}/turn", kSessions, file.name)
+                                            : fmt::format("{}/{}", processes_place(), name.str()));
+    if (text) {
+      GALLEY_TRY(make_directories(state.root(), taken.parent(), kPrivateDirectory));
+      GALLEY_TRY(replace_shared_file(state.root(), taken.str(), *text));
     }
-    GALLEY_TRY((*turns)->remove_file(name));
+    GALLEY_TRY((*notes)->remove_file(name));
   }
   return (*home)->remove_directory(place);
 }
 
 Result<void> AgentSession::note_process(const ProcessIdentity& process) const {
   const RelPath file = state_->own(processes_place() + "/" + process_name(process).str());
-  const std::string text = fmt::format("{}\n{}\n{}\n", kProcessMagic, process.start, id_);
+  const std::string text = process_text(process, id_);
   const auto known = read_own_file(state_->root(), file, kMaxTurnBytes);
   if (known && *known == text) return {};
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
@@ -297,16 +357,15 @@ Result<void> AgentSession::note_process(const ProcessIdentity& process) const {
 std::string AgentSession::of_processes(const StateDirectory& state,
                                        const std::vector<ProcessIdentity>& processes) {
   const auto noted = state.root().open_directory(state.own(processes_place()));
-  if (!noted) return {};  // most agents have no hook, so there is nothing to read
-  for (const ProcessIdentity& process : processes) {
-    const auto text = read_own_file(**noted, process_name(process), kMaxTurnBytes);
-    if (!text || !*text) continue;
-    const std::string head = fmt::format("{}\n{}\n", kProcessMagic, process.start);
-    if (!(*text)->starts_with(head)) continue;  // another process had this number
-    std::string id = (*text)->substr(head.size(), (*text)->find('\n', head.size()) - head.size());
-    if (is_session_id(id)) return id;
-  }
-  return {};
+  // Most agents have no hook, so there is nothing to read.
+  return noted ? session_in(**noted, processes) : std::string();
+}
+
+std::string AgentSession::of_first_processes(const std::string& folder,
+                                             const std::vector<ProcessIdentity>& processes) {
+  const auto home = open_user_state(UserState::kExisting);
+  const auto noted = home ? (*home)->open_directory(first_turns_of(folder)) : fail(home.error());
+  return noted ? session_in(**noted, processes) : std::string();
 }
 
 Result<void> check_session_id(std::string_view id) {

@@ -58,12 +58,17 @@ class AgentSession {
 
   /// Notes the first turn of a session in a folder without a state, which a prompt must not make:
   /// `turns/<hash of the folder>/<hash of the session's id>` in the state of the user, as `turn`.
+  /// Removes notes of folders that are older than 30 days: their sessions did not end.
   [[nodiscard]] static Result<void> note_first_turn(const std::string& folder, std::string_view id,
                                                     std::string_view prompt);
-  /// Forgets that turn: it ended before there was a state.
+  /// note_process() in a folder without a state: `turns/<hash of the folder>/<pid>`.
+  [[nodiscard]] static Result<void> note_first_process(const std::string& folder,
+                                                       std::string_view id,
+                                                       const ProcessIdentity& process);
+  /// Forgets the turn and the processes of the session: it ended before there was a state.
   [[nodiscard]] static Result<void> forget_first_turn(const std::string& folder,
                                                       std::string_view id);
-  /// Moves the first turns that were noted for this folder into its new state.
+  /// Moves what was noted for this folder into its new state.
   [[nodiscard]] static Result<void> take_first_turns(const StateDirectory& state,
                                                      const std::string& folder);
 
@@ -107,6 +112,9 @@ class AgentSession {
   /// that noted one counts.
   [[nodiscard]] static std::string of_processes(const StateDirectory& state,
                                                 const std::vector<ProcessIdentity>& processes);
+  /// The same in a folder without a state.
+  [[nodiscard]] static std::string of_first_processes(
+      const std::string& folder, const std::vector<ProcessIdentity>& processes);
 
   /// Keeps the old contents of an edit that cannot be recorded below rescue/. Returns their names
   /// there, as `galley rescue` takes them.

@@ -887,6 +887,39 @@ class OneWorld(HookCase):
         self.galley("undo", "--turn", "last", expect=0)
         self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
 
+    def test_the_first_commit_of_a_server_in_a_plain_folder_is_of_the_agents_session(self):
+        (self.work / "galley.toml").unlink()
+        client = McpClient([GALLEY, "--agent", "claude", "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        self.prompt("look around", session="t")
+        self.end(session="t")
+        self.prompt("do it")
+        self.assertEqual(self.commit_over(client, "n")["session"], "s")
+        self.assertEqual(self.commit_over(client, "m")["session"], "s")
+        [turn] = self.turns()
+        self.assertEqual((turn["prompt"], len(turn["transactions"])), ("do it", 2))
+        self.assertEqual([*(self.scratch / "state" / "galley" / "turns").iterdir()], [])
+
+    def test_the_call_of_a_hooked_server_says_its_session_in_a_plain_folder(self):
+        (self.work / "galley.toml").unlink()
+        client = McpClient([GALLEY, "--agent", "opencode", "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        self.answer("opencode", "galley_Write", {"file_path": "n", "content": "own\n"}, session_id="b")
+        self.assertEqual(self.commit_over(client, "n")["session"], "b")
+
+    def test_notes_of_a_session_that_never_ended_are_removed_after_30_days(self):
+        notes = self.scratch / "state" / "galley" / "turns"
+        for name in ("old", "late", "new"):
+            folder = self.scratch / name
+            folder.mkdir()
+            before = {*notes.iterdir()} if notes.exists() else set()
+            self.hook("claude", {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "x", "cwd": str(folder)},
+                      work=folder)
+            [made] = {*notes.iterdir()} - before
+            past = time.time() - {"old": 31, "late": 29, "new": 0}[name] * 24 * 3600
+            os.utime(made, (past, past))
+        self.assertEqual(len([*notes.iterdir()]), 2)
+
     def test_an_answer_without_a_change_ends_the_first_turn(self):
         (self.work / "galley.toml").unlink()
         self.prompt("look around")
