@@ -30,11 +30,20 @@ std::string turn_state(const TurnSummary& turn) {
   return has_undone ? "partly undone" : "open";
 }
 
-/// The commands of calls, by the transaction that committed their changes.
-using CalledCommands = std::map<TxId, std::vector<std::string>>;
+/// The transactions whose commands only the audit log has. A command of its own transaction is the
+/// message of that.
+std::set<TxId> with_calls(const std::vector<TurnSummary>& turns) {
+  std::set<TxId> found;
+  for (const TurnSummary& turn : turns) {
+    for (const TxSummary& one : turn.transactions) {
+      if (one.tool != "exec" && !one.undoes) found.insert(one.id);
+    }
+  }
+  return found;
+}
 
 /// The shell commands of a turn that changed something, in their order.
-std::vector<std::string> commands_of(const TurnSummary& turn, const CalledCommands& called) {
+std::vector<std::string> commands_of(const TurnSummary& turn, const CommittedCommands& called) {
   std::vector<std::string> commands;
   for (const TxSummary& one : turn.transactions) {
     const auto found = called.find(one.id);
@@ -81,15 +90,15 @@ Result<int> turns(Session& session) {
   filter.agent = arguments.global.agent;
   filter.session = arguments.of_session;
   filter.with_lines = false;
-  GALLEY_ASSIGN(const auto transactions, workspace->log(filter));
-  std::vector<TurnSummary> found = turns_of(transactions);
-  if (arguments.limit > 0 && found.size() > arguments.limit) found.resize(arguments.limit);
+  GALLEY_ASSIGN(const std::vector<TurnSummary> found,
+                newest_turns([&](const HistoryFilter& wanted) { return workspace->log(wanted); },
+                             filter, arguments.limit));
   Json document = {{"schema", "galley.turns/1"}, {"ok", true}, {"turns", Json::array()}};
   const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
   std::string text;
-  CalledCommands called;
+  CommittedCommands called;
   if (const StateDirectory* state = persistent_of(*workspace).state(); state != nullptr) {
-    GALLEY_ASSIGN(called, committed_commands(state->root()));
+    GALLEY_ASSIGN(called, committed_commands(state->root(), with_calls(found)));
   }
   for (const TurnSummary& turn : found) {
     const std::vector<std::string> commands = commands_of(turn, called);

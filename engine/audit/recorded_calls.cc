@@ -27,19 +27,23 @@ std::vector<std::string> texts_of(const json& record, const char* key) {
 
 RelPath log_path() { return RelPath::parse("audit.jsonl").value(); }
 
-/// Reads every complete line that contains one of the words as JSON.
+/// Reads every complete line that contains one of the words as JSON, and the first one that begins
+/// after the offset `from`, if that is not 0.
 Result<void> for_each_record_with(const Directory& state_root,
                                   const std::vector<std::string>& words,
-                                  const std::function<void(const json&)>& take) {
-  return for_each_audit_line(state_root, log_path(), [&](std::string_view line, bool is_whole) {
+                                  const std::function<void(const json&)>& take, uint64_t from = 0) {
+  bool is_wanted = from > 0;
+  const auto take_line = [&](std::string_view line, bool is_whole) {
     const bool is_meant =
-        is_whole && std::any_of(words.begin(), words.end(), [&](const auto& word) {
-          return line.find(word) != std::string_view::npos;
-        });
+        is_whole && (is_wanted || std::any_of(words.begin(), words.end(), [&](const auto& word) {
+                       return line.find(word) != std::string_view::npos;
+                     }));
+    is_wanted = false;
     if (!is_meant) return;
     const json record = json::parse(line, nullptr, false);
     if (record.is_object()) take(record);
-  });
+  };
+  return for_each_audit_line(state_root, log_path(), take_line, from);
 }
 
 bool is_above(std::string_view above, std::string_view path) {
@@ -214,35 +218,86 @@ Result<void> find_commit(const Directory& state_root, const std::set<std::string
   return {};
 }
 
-}  // namespace
+/// Finds the commands of commits in the records after one place of the log.
+class CommandSearch {
+ public:
+  explicit CommandSearch(const std::set<TxId>& commits) : missing_(commits), commits_(&commits) {}
 
-Result<std::map<TxId, std::vector<std::string>>> committed_commands(const Directory& state_root) {
-  const std::vector<std::string> words = {R"("tool":"Bash")",          R"("open_tx":")",
-                                          R"("kind":"savepoint")",     R"("kind":"rollback")",
-                                          R"("kind":"calls.dropped")", R"("kind":"edits.dropped")",
-                                          R"("kind":"fork")"};
-  std::map<TxId, std::vector<std::string>> found;
-  std::map<std::string, OpenCalls> open;
-  std::map<std::string, std::string> commands;  // by the id of their call
-  GALLEY_TRY(for_each_record_with(state_root, words, [&](const json& record) {
+  void take(const json& record) {
+    if (since_.empty()) since_ = text_member(record, "timestamp");
     const auto number = committed_as(text_member(record, "kind"), text_member(record, "tx"),
                                      text_member(record, "execution_id"));
     if (number) {
-      const OpenCalls calls = std::exchange(open[text_member(record, "open_tx")], {});
-      for (const RecordedCall& call : calls.effective()) {
-        if (call.tool == "Bash") found[*number].push_back(commands[call.execution_id]);
-      }
+      take_commit(record, *number);
       return;
     }
     if (record.contains("changed") && text_member(record, "tool") == "Bash") {
-      commands[text_member(record, "execution_id")] =
+      commands_[text_member(record, "execution_id")] =
           text_member(record.value("input", json()), "command");
     }
     const std::string tx = text_member(record, "tx");
-    open[tx].take(record);
-    if (const std::string child = fork_of(record); !child.empty()) open[child] = open[tx];
-  }));
-  return found;
+    open_[tx].take(record);
+    if (const std::string child = fork_of(record); !child.empty()) {
+      open_[child] = open_[tx];
+      forked_.insert(child);
+    }
+  }
+
+  /// Whether the records of each of the commits have been taken.
+  [[nodiscard]] bool has_all() const { return missing_.empty() && has_begins_; }
+  /// Whether one of the commits does not say how far back its records are.
+  [[nodiscard]] bool needs_all() const { return needs_all_; }
+  [[nodiscard]] CommittedCommands found() && { return std::move(found_); }
+
+ private:
+  void take_commit(const json& record, TxId number) {
+    const std::string tx = text_member(record, "open_tx");
+    const OpenCalls calls = std::exchange(open_[tx], {});
+    if (!commits_->contains(number)) return;
+    missing_.erase(number);
+    if (tx.empty()) return;
+    // A fork has calls of its parent, and earlier versions did not write when it began.
+    const std::string begun = text_member(record.value("input", json()), "begun");
+    needs_all_ = needs_all_ || begun.empty() || forked_.contains(tx);
+    has_begins_ = has_begins_ && !needs_all_ && begun > since_;
+    for (const RecordedCall& call : calls.effective()) {
+      if (call.tool == "Bash") found_[number].push_back(commands_[call.execution_id]);
+    }
+  }
+
+  std::set<TxId> missing_;
+  const std::set<TxId>* commits_;
+  std::string since_;  ///< the time of the first record
+  bool has_begins_ = true;
+  bool needs_all_ = false;
+  std::map<std::string, OpenCalls> open_;
+  std::map<std::string, std::string> commands_;  // by the id of their call
+  std::set<std::string> forked_;
+  CommittedCommands found_;
+};
+
+}  // namespace
+
+Result<CommittedCommands> committed_commands(const Directory& state_root,
+                                             const std::set<TxId>& commits) {
+  const std::vector<std::string> words = {R"("tool":"Bash")",          R"("open_tx":")",
+                                          R"("kind":"commit")",        R"("kind":"undo")",
+                                          R"("kind":"redo")",          R"("kind":"savepoint")",
+                                          R"("kind":"rollback")",      R"("kind":"calls.dropped")",
+                                          R"("kind":"edits.dropped")", R"("kind":"fork")"};
+  constexpr uint64_t kFirstBytes = uint64_t{256} << 10U;
+  constexpr uint64_t kGrowth = 4;
+  if (commits.empty()) return CommittedCommands();
+  GALLEY_ASSIGN(const FileStat log, state_root.stat(log_path()));
+  bool needs_all = false;
+  for (uint64_t bytes = kFirstBytes;; bytes *= kGrowth) {
+    const uint64_t from = log.size > bytes && !needs_all ? log.size - bytes : 0;
+    CommandSearch search(commits);
+    const auto take = [&](const json& record) { search.take(record); };
+    GALLEY_TRY(for_each_record_with(state_root, words, take, from));
+    if (from == 0 || search.has_all()) return std::move(search).found();
+    needs_all = search.needs_all();
+  }
 }
 
 Result<RecordedTransaction> find_recorded_call(const Directory& state_root,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,8 +54,13 @@ Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
 Result<std::vector<TxId>> committed_by_session(const Directory& state_root,
                                                std::string_view session);
 
-/// The commands of the tool Bash that changed something and are in a commit, oldest first.
-Result<std::map<TxId, std::vector<std::string>>> committed_commands(const Directory& state_root);
+/// Commands, oldest first, by the commit that has their changes.
+using CommittedCommands = std::map<TxId, std::vector<std::string>>;
+
+/// The commands of the tool Bash that changed something and are in one of these commits. Reads only
+/// the end of the log, if it has all that happened since the first of them began.
+Result<CommittedCommands> committed_commands(const Directory& state_root,
+                                             const std::set<TxId>& commits);
 
 /// Returns the number of the transaction that a commit, an undo or a redo made. The arguments are
 /// members of its record.

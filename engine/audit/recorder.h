@@ -34,7 +34,11 @@ class Recorder {
   /// event names its transaction itself.
   template <class Owner>
   Recorder(const Owner& log, const Clock& clock, RecordTime time, std::string tx = {})
-      : log_([&log] { return log.get(); }), clock_(&clock), time_(time), tx_(std::move(tx)) {}
+      : log_([&log] { return log.get(); }),
+        clock_(&clock),
+        time_(time),
+        tx_(std::move(tx)),
+        begun_ns_(clock.wall_ns()) {}
 
   /// Writes the held records if they are larger than kMaxHeldRecordBytes. It is called before an
   /// effect: after it, holding the record cannot fail.
@@ -54,6 +58,9 @@ class Recorder {
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   /// The id of the transaction while it is open.
   [[nodiscard]] const std::string& tx() const { return tx_; }
+  /// When the transaction began: no record of it is older. A stored one began in another process.
+  [[nodiscard]] int64_t begun_ns() const { return begun_ns_; }
+  void began_at(int64_t begun_ns) { begun_ns_ = begun_ns; }
 
  private:
   void complete(AuditEvent& event) const;
@@ -62,6 +69,7 @@ class Recorder {
   const Clock* clock_;
   RecordTime time_;
   std::string tx_;
+  int64_t begun_ns_;
   std::vector<std::string> held_;
   size_t held_bytes_ = 0;
 };

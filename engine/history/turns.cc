@@ -71,6 +71,40 @@ std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions) {
   return turns;
 }
 
+Result<std::vector<TurnSummary>> newest_turns(const ListTransactions& list, HistoryFilter filter,
+                                              size_t limit) {
+  constexpr size_t kGrowth = 4;
+  std::vector<TxSummary> newest;
+  std::vector<TurnSummary> turns;
+  bool is_all = false;
+  for (filter.limit = limit; !is_all && (turns.empty() || turns.size() < limit);
+       filter.limit *= kGrowth) {
+    GALLEY_ASSIGN(newest, list(filter));
+    is_all = newest.size() < filter.limit || limit == 0;
+    turns = turns_of(newest);
+  }
+  if (limit > 0 && turns.size() > limit) turns.resize(limit);
+  if (is_all) return turns;
+  // The rest of a turn may be older than anything that was listed.
+  std::map<std::string, std::vector<TurnSummary>> whole;
+  for (TurnSummary& turn : turns) {
+    if (!is_of_known_turn(turn.transactions.front())) continue;
+    const auto [of_session, is_new] = whole.try_emplace(turn.session);
+    if (is_new) {
+      HistoryFilter all = filter;
+      all.limit = 0;
+      all.session = turn.session;
+      GALLEY_ASSIGN(const auto transactions, list(all));
+      of_session->second = turns_of(transactions);
+    }
+    const auto same = std::ranges::find_if(of_session->second, [&](const TurnSummary& one) {
+      return is_same_turn(one.transactions.front(), turn.transactions.front());
+    });
+    if (same != of_session->second.end()) turn = *same;
+  }
+  return turns;
+}
+
 bool is_to_undo(const TxSummary& one) {
   return one.problem.empty() && !one.undoes && !one.undone_by;
 }

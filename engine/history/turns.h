@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,14 @@ struct TurnSummary {
 
 /// Groups transactions, newest first, to turns, newest first. Undos by no session are not turns.
 [[nodiscard]] std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions);
+
+/// Lists transactions, newest first.
+using ListTransactions = std::function<Result<std::vector<TxSummary>>(const HistoryFilter&)>;
+
+/// The newest turns, at most `limit`; 0: all. Reads no more of the history than they and the
+/// sessions of their agents need.
+[[nodiscard]] Result<std::vector<TurnSummary>> newest_turns(const ListTransactions& list,
+                                                            HistoryFilter filter, size_t limit);
 
 /// The turn that has this transaction; `text` is an id as History::resolve() takes it, or `last`
 /// for the newest turn that is in effect: of `session`, if that is not empty. `A..B` are the turns

@@ -163,6 +163,10 @@ Result<std::vector<std::string>> commit_records(const Preview& preview, const At
   event.tx = id.str();
   event.open_tx = attempt.recorder.tx();
   auto summary = std::make_shared<nlohmann::ordered_json>(*event.input);
+  // So that readers of the log know how far back its calls are.
+  if (event.kind == AuditKind::kCommit) {
+    (*summary)["begun"] = rfc3339_utc(attempt.recorder.begun_ns());
+  }
   if (!preview.verdict.approved_by.empty()) {
     (*summary)["approved_by"] = preview.verdict.approved_by;
   }

@@ -467,6 +467,7 @@ Result<Transaction> Transaction::fork() {
   state->step_paths = state_->step_paths;
   state->saved_version = state->overlay.version();
   state->stage = *std::move(child);
+  state->recorder.began_at(state->stage->about().begun_ns);
   return Transaction(std::move(state));
 }
 
@@ -553,6 +554,7 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   state->saved_version = state->overlay.version();
   state->reason = reason;
   state->stage = std::move(stage);
+  state->recorder.began_at(state->stage->about().begun_ns);
   return Transaction(std::move(state));
 }
 
