@@ -228,36 +228,23 @@ constexpr std::array kReadersOfPreToolUse = {
     "BashOutput", "KillShell", "KillBash", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion",
     "Skill", "SlashCommand", "ToolSearch", "ListMcpResourcesTool", "ReadMcpResourceTool",
     "ReadMcpResourceDirTool", "ListAgents", "SendMessage", "ReportFindings", "CronList", "Workflow",
-    "LSP", "ExitWorktree",
+    "LSP", "ExitWorktree", "StructuredOutput", "ScheduleWakeup", "PushNotification",
     // codex
     "update_plan", "view_image", "web_search", "request_user_input", "spawn_agent", "wait",
     "wait_agent", "send_input", "close_agent", "resume_agent", "list_mcp_resources",
     "list_mcp_resource_templates", "read_mcp_resource", "tool_search", "write_stdin", "get_goal",
-    "create_goal", "update_goal"};
+    "create_goal", "update_goal", "list_agents", "send_message", "followup_task", "interrupt_agent",
+    "get_context_remaining", "new_context", "wait_for_environment", "request_permissions"};
 
-constexpr std::array kReadersOfBeforeTool = {"read_file",
-                                             "read_many_files",
-                                             "list_directory",
-                                             "glob",
-                                             "search_file_content",
-                                             "grep_search",
-                                             "web_fetch",
-                                             "google_web_search",
-                                             "write_todos",
-                                             "ask_user",
-                                             "activate_skill",
-                                             "enter_plan_mode",
-                                             "exit_plan_mode",
-                                             "get_internal_docs",
-                                             "complete_task",
-                                             "cli_help",
-                                             "codebase_investigator",
-                                             "update_topic",
-                                             "invoke_agent",
-                                             "list_background_processes",
-                                             "read_background_output",
-                                             "list_mcp_resources",
-                                             "read_mcp_resource"};
+constexpr std::array kReadersOfBeforeTool = {
+    "read_file", "read_many_files", "list_directory", "glob", "search_file_content", "grep_search",
+    "web_fetch", "google_web_search", "write_todos", "ask_user", "activate_skill",
+    "enter_plan_mode", "exit_plan_mode", "get_internal_docs", "complete_task", "cli_help",
+    "codebase_investigator", "update_topic", "invoke_agent",
+    // The plan of a task, in the agent's own folder.
+    "tracker_create_task", "tracker_update_task", "tracker_get_task", "tracker_list_tasks",
+    "tracker_add_dependency", "tracker_visualize", "list_background_processes",
+    "read_background_output", "list_mcp_resources", "read_mcp_resource"};
 
 constexpr std::array kReadersOfToolExecuteBefore = {
     "read",     "list", "glob",  "grep", "webfetch", "websearch",  "codesearch", "todowrite",

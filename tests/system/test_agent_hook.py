@@ -1340,11 +1340,14 @@ class OwnConfiguration(HookCase):
 
 class Others(HookCase):
     def test_tools_that_read_pass(self):
-        for agent, tools in {"codex": ["update_plan", "view_image", "get_goal", "create_goal", "update_goal", "mcp__galley__Edit"],
+        for agent, tools in {"codex": ["update_plan", "view_image", "get_goal", "create_goal", "update_goal", "list_agents", "send_message",
+                                       "followup_task", "interrupt_agent", "get_context_remaining", "new_context",
+                                       "wait_for_environment", "request_permissions", "mcp__galley__Edit"],
                              "claude": ["Read", "Glob", "Grep", "WebFetch", "Task", "ListAgents", "SendMessage",
-                                        "ReportFindings", "Workflow", "LSP", "ExitWorktree", "mcp__galley__Bash"],
+                                        "ReportFindings", "Workflow", "LSP", "ExitWorktree", "StructuredOutput", "ScheduleWakeup",
+                                        "PushNotification", "mcp__galley__Bash"],
                              "gemini": ["read_file", "glob", "google_web_search", "update_topic", "invoke_agent",
-                                        "read_background_output", "list_mcp_resources", "read_mcp_resource", "mcp_galley_replace", "mcp_galley_write_file"],
+                                        "tracker_create_task", "tracker_visualize", "read_background_output", "list_mcp_resources", "read_mcp_resource", "mcp_galley_replace", "mcp_galley_write_file"],
                              "opencode": ["read", "grep", "todowrite", "galley_galley_commit"]}.items():
             for tool in tools:
                 with self.subTest(tool):
