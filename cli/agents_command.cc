@@ -121,6 +121,11 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
   PlannedFile& file = known->second;
   file.folders = planned.entry.folders;
   const std::optional<std::string> before = file.text;
+  // A message about the file names its line before any entry was added.
+  const auto check = [&](const auto& entry) -> Result<void> {
+    if (before) GALLEY_TRY(entry.is_installed_in(*before, planned.file));
+    return {};
+  };
   const auto change = [&](const auto& entry) -> Result<void> {
     if (is_install) {
       GALLEY_ASSIGN(file.text, entry.add(file.text, planned.file));
@@ -131,6 +136,7 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
   };
   auto& entries = planned.entry.entries;
   if (!is_install) std::reverse(entries.begin(), entries.end());
+  for (const auto& entry : entries) GALLEY_TRY(std::visit(check, entry));
   for (const auto& entry : entries) GALLEY_TRY(std::visit(change, entry));
   const bool is_changed = file.text != before;
   planned.state =

@@ -388,6 +388,12 @@ class Refusals(InstallCase):
                 config.write_text(text)
                 self.assertRegex(self.refused("codex", "--mcp", status=2), r"config\.toml:")
 
+    def test_an_entry_that_does_not_fit_is_named_by_its_line_in_the_file(self):
+        (self.work / ".claude").mkdir()
+        for text, line in (('{"hooks": {"Stop": {}}}\n', 1), ('{"hooks": {\n  "PostToolUse": [],\n  "Stop": 1}}\n', 3)):
+            (self.work / ".claude" / "settings.json").write_text(text)
+            self.assertIn(f"settings.json:{line}: 'Stop'", self.refused("claude", "--hook", status=(1, 2)))
+
     def test_a_link_is_followed_at_home_and_never_in_a_project(self):
         real = self.scratch / "dotfiles" / "settings.json"
         real.parent.mkdir()
