@@ -7,6 +7,7 @@
 
 #include "base/encoding.h"
 #include "base/limits.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "staging/fs/user_state.h"
 
@@ -92,7 +93,11 @@ Result<std::vector<GitTreeEntry>> parse_tree(std::string_view bytes, const std::
   }
   std::sort(entries.begin(), entries.end(),
             [](const GitTreeEntry& a, const GitTreeEntry& b) { return a.name < b.name; });
-  return entries;
+  const auto twice = std::ranges::adjacent_find(entries, {}, &GitTreeEntry::name);
+  if (twice == entries.end()) return entries;
+  return fail(ErrorKind::kInvalid, "git.duplicate_entries",
+              "the tree " + tree + " has two entries named '" + printable_line(twice->name) +
+                  "', so a change could drop one of them; look at: git fsck");
 }
 
 }  // namespace
