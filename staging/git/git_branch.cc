@@ -106,21 +106,26 @@ bool has_moved(std::string_view complaint, std::string_view why) {
          line.find("reference already exists") != line.npos;
 }
 
-Error push_error(ErrorKind kind, const char* reason, const std::string& what) {
-  return {kind, reason, what + "; the branch here keeps all its commits", "", 0};
-}
-
 /// The error of a command that asked the other repository. Git's words may have the password.
 Error push_failed(const GitRemote& address, std::string_view complaint) {
-  const Error why = GitProgram::remote_error(complaint);
-  std::string words = why.message;
+  Error why = GitProgram::remote_error(complaint);
+  std::string& words = why.message;
   const std::string shown = address.shown();
   for (size_t at = words.find(address.text); at != words.npos && shown != address.text;
        at = words.find(address.text, at + shown.size())) {
     words.replace(at, address.text.size(), shown);
   }
-  if (why.reason == "git.not_allowed") return push_error(why.kind, why.reason.c_str(), words);
-  return push_error(ErrorKind::kIo, "push.failed", words);
+  if (why.reason == "git.not_allowed" || why.reason == "git.protocol") return why;
+  return {ErrorKind::kIo, "push.failed", words, "", 0};
+}
+
+/// The absolute path of a repository. As git does, it also finds `NAME.git` by NAME.
+Result<std::string> path_of_repository(std::string name) {
+  auto exact = absolute_path(name);
+  if (exact) return exact;
+  while (name.ends_with('/')) name.pop_back();
+  auto with_ending = absolute_path(name + ".git");
+  return with_ending ? with_ending : exact;
 }
 
 }  // namespace
@@ -302,7 +307,7 @@ Result<GitRemote> GitBranch::remote(const std::string& name) const {
   GitRemote address{name, name, name.starts_with("file://")};
   if (mark != name.npos && name[mark] == '/') {
     address.is_folder = true;
-    GALLEY_ASSIGN(address.text, absolute_path(name));  // git would begin at its own folder
+    GALLEY_ASSIGN(address.text, path_of_repository(name));  // git would begin at its own folder
   } else if (mark == name.npos && !name.starts_with('-')) {
     GALLEY_ASSIGN(const PipedOutput said,
                   repository_.git.try_run({"remote", "get-url", "--push", name}));
@@ -318,12 +323,20 @@ Result<GitRemote> GitBranch::remote(const std::string& name) const {
 }
 
 Result<GitPush> GitBranch::push(const GitRemote& remote) const {
+  auto pushed = try_push(remote);
+  if (pushed || is_in_cache()) return pushed;
+  Error why = pushed.error();
+  why.message += "; the branch here keeps all its commits";
+  return fail(std::move(why));
+}
+
+Result<GitPush> GitBranch::try_push(const GitRemote& remote) const {
   GALLEY_ASSIGN(const std::string key, repository_.git.key_that_redirects());
   if (!key.empty()) {
-    return fail(push_error(ErrorKind::kRefused, "push.odd_config",
-                           "the repository itself sets '" + printable_line(key) +
-                               "', which decides where a push goes: if you want it, set it in your "
-                               "own configuration (git config --global) and not there"));
+    return fail(ErrorKind::kRefused, "push.odd_config",
+                "the repository itself sets '" + printable_line(key) +
+                    "', which decides where a push goes: if you want it, set it in your "
+                    "own configuration (git config --global) and not there");
   }
   const GitProgram git =
       repository_.git.with_protocols(remote.is_folder ? "file" : "git:http:https:ssh");
@@ -336,9 +349,9 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
                    "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
                    "--", remote.text, push.to + ":" + name_});
   if (!said) {
-    return fail(push_error(ErrorKind::kUndecided, "push.unknown",
-                           "git did not end, and the commits may be there: " +
-                               said.error().message + "; push again to see"));
+    return fail(ErrorKind::kUndecided, "push.unknown",
+                "git did not end, and the commits may be there: " + said.error().message +
+                    "; push again to see");
   }
   const PushedRef told = pushed_ref(said->output);
   if (said->status == 0) {
@@ -347,24 +360,23 @@ Result<GitPush> GitBranch::push(const GitRemote& remote) const {
     return push;
   }
   if (said->complaint.find("transport 'file' not allowed") != std::string::npos) {
-    return fail(push_error(ErrorKind::kRefused, "push.remote_is_a_folder",
-                           "'" + printable_line(remote.name) +
-                               "' stands for a folder, whose hooks would run; if you trust it, "
-                               "name it yourself instead of the remote: " +
-                               printable_line(push.address)));
+    return fail(ErrorKind::kRefused, "push.remote_is_a_folder",
+                "'" + printable_line(remote.name) +
+                    "' stands for a folder, whose hooks would run; if you trust it, "
+                    "name it yourself instead of the remote: " +
+                    printable_line(push.address));
   }
   if (has_moved(said->complaint, told.why)) {
-    return fail(
-        push_error(ErrorKind::kConflict, "push.remote_moved",
-                   "the branch " + name_ +
-                       " there has commits that this one lacks: fetch and merge them, then "
-                       "push again" +
-                       (repository_.layout.is_shallow ? ", in a clone that is not shallow" : "")));
+    return fail(ErrorKind::kConflict, "push.remote_moved",
+                "the branch " + name_ +
+                    " there has commits that this one lacks: fetch and merge them, then "
+                    "push again" +
+                    (repository_.layout.is_shallow ? ", in a clone that is not shallow" : ""));
   }
   if (told.summary.starts_with("[remote rejected]")) {
-    return fail(push_error(
+    return fail(
         ErrorKind::kRefused, "push.remote_refused",
-        "the repository there refused the push: " + words_of_remote(said->complaint, told.why)));
+        "the repository there refused the push: " + words_of_remote(said->complaint, told.why));
   }
   return fail(push_failed(remote, said->complaint));
 }

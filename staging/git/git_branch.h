@@ -114,8 +114,8 @@ class GitBranch {
   /// cannot mean a folder, because the hooks of the repository there run, and the configuration of
   /// this repository chooses what a name means. That configuration may not redirect addresses or
   /// weaken HTTP.
-  /// Errors: kConflict `push.remote_moved`; kRefused `push.remote_refused`,
-  ///         `push.remote_is_a_folder`, `push.odd_config`; kIo `push.failed`; kUndecided
+  /// Errors: kConflict `push.remote_moved`; kRefused `push.remote_refused`, `push.odd_config`,
+  ///         `push.remote_is_a_folder`, `git.protocol`; kIo `push.failed`; kUndecided
   ///         `push.unknown` if git did not end.
   Result<GitPush> push(const GitRemote& remote) const;
 
@@ -125,6 +125,7 @@ class GitBranch {
   [[nodiscard]] std::shared_ptr<const GitTree> tree() const;
   [[nodiscard]] bool had(const std::string& commit) const;
   [[nodiscard]] Result<std::string> unfinished_work() const;
+  [[nodiscard]] Result<GitPush> try_push(const GitRemote& remote) const;
 
   GitAccess repository_;
   std::string name_;

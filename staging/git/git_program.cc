@@ -284,6 +284,12 @@ Result<std::string> GitProgram::key_that_redirects() const {
 }
 
 Error GitProgram::remote_error(std::string_view complaint) {
+  if (has(complaint, "transport '") && has(complaint, "' not allowed")) {
+    return {ErrorKind::kRefused, "git.protocol",
+            "Galley does not let git connect in this way: " + decisive_line(complaint) +
+                "; use an address of http, https, ssh or git, or the path of a folder",
+            "", 0};
+  }
   // Of git's HTTP (http.c, credential.c of git) and of ssh.
   for (const char* words : {"Authentication failed", "could not read Username",
                             "could not read Password", "requested URL returned error: 401",

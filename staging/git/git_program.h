@@ -103,7 +103,7 @@ class GitProgram {
   /// An Error from the message of a failed command.
   [[nodiscard]] static Error error(std::string_view complaint);
   /// The same for a command that asked another repository. kRefused `git.not_allowed`: it does not
-  /// let this user in.
+  /// let this user in. kRefused `git.protocol`: with_protocols() does not allow its address.
   [[nodiscard]] static Error remote_error(std::string_view complaint);
   /// An Error that names git, for output that could not be read completely.
   [[nodiscard]] static Error unreadable_output(const Error& why);
