@@ -105,7 +105,10 @@ ServerUnaryReactor* RegistryService::Rollback(CallbackServerContext* context,
     const std::string agent =
         request->agent_id().empty() ? caller.value_or("") : request->agent_id();
     const ServedPrincipal* who = nullptr;
-    if (auto status = callers_.admit(*context, agent, who); !status.ok()) return status;
+    // The agent of an unknown execution is unknown, too.
+    const auto admitted =
+        agent.empty() ? callers_.identify(*context, who) : callers_.admit(*context, agent, who);
+    if (!admitted.ok()) return admitted;
     if (caller && !who->speaks_for(*caller)) {
       return {StatusCode::PERMISSION_DENIED,
               "this caller may not take back calls of the agent '" + printable_line(*caller) + "'"};

@@ -5,6 +5,7 @@ import asyncio
 import concurrent.futures
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -103,6 +104,18 @@ class Registry(GrpcCase):
         shown = {tool.name: (tool.risk_level, tool.reversible) for tool in listed}
         self.assertEqual({name: shown[name] for name in RISKS}, RISKS)
 
+    def test_tools_of_the_document_that_galley_does_not_have_are_unknown(self):
+        page = (ROOT / "docs" / "specs" / "aios.md").read_text()
+        left_out = re.findall(r"^\| `row:([a-z]+\.[a-z_]+)` .*deliberately different", page, re.MULTILINE)
+        self.assertIn("process.spawn", left_out)
+        client = self.client()
+        listed = {tool.name for tool in client.tools.ListTools(aios.ListToolsRequest(agent_id="bot")).tools}
+        for name in left_out:
+            with self.subTest(name):
+                self.assertNotIn(name, listed)
+                self.refused(grpc.StatusCode.NOT_FOUND, client.tools.GetTool, aios.GetToolRequest(name=name, agent_id="bot"))
+                self.assertFalse(client.execute(name).success)
+
     def test_messages_have_the_numbers_and_types_of_the_document(self):
         for message, fields in MESSAGES.items():
             given = sorted(getattr(aios, message).DESCRIPTOR.fields, key=lambda field: field.number)
@@ -167,6 +180,11 @@ class Statuses(GrpcCase):
         self.refused(bad, client.execute, "fs.read", reason="r" * 5_000)
         self.refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.execute, "fs.read", b" " * (17 << 20))
         self.assertTrue(client.execute("fs.list", {"path": "."}).success)
+
+    def test_a_call_may_have_no_task_and_no_arguments(self):
+        client = self.client()
+        self.assertTrue(client.execute("fs.list", {"path": "."}, task="").success)
+        self.assertIn("EVALIDATION", client.execute("fs.read", b"").error)
 
 
 class Sockets(GrpcCase):
@@ -612,6 +630,33 @@ class Transactions(GrpcCase):
         self.assertTrue(refused.error.startswith("EPERMISSION"))
         self.assertIn("bad.json", "".join(refused.findings))
 
+    def test_a_folder_that_is_replaced_is_neither_read_nor_changed(self):
+        client = self.client()
+        done = self.write(client, "a.txt")
+        self.state(client.transactions.Begin, task="open")
+        self.write(client, "b.txt", task="open")
+        away = self.work.with_name("away")
+        self.work.rename(away)
+        for is_replaced in (False, True):
+            if is_replaced:
+                self.work.mkdir()
+                (self.work / "a.txt").write_text("other\n")
+            told = [client.execute(tool, arguments, task=task).error for task in ("task-1", "open")
+                    for tool, arguments in (("fs.read", {"path": "a.txt"}), ("fs.write", {"path": "c.txt", "content": "c"}),
+                                            ("fs.list", {"path": "."}), ("sec.audit", {}))]
+            told += [self.state(call, task=task, success=False).error for call, task in (
+                (client.transactions.Begin, "new"), (client.transactions.Preview, "open"), (client.transactions.Commit, "open"),
+                (client.transactions.Rollback, "open"))]
+            told.append(client.tools.Rollback(aios.RollbackRequest(execution_id=done, agent_id="bot")).error)
+            for number, error in enumerate(told):
+                self.assertIn("was moved away or replaced", error, (number, is_replaced))
+        self.assertEqual({path.name: path.read_text() for path in self.work.iterdir()}, {"a.txt": "other\n"})
+        self.assertFalse((away / "c.txt").exists())
+        shutil.rmtree(self.work)
+        away.rename(self.work)
+        self.state(client.transactions.Commit, task="open")
+        self.assertEqual((self.work / "b.txt").read_text(), "x\n")
+
     def test_one_execution_is_taken_back(self):
         client = self.client()
         done = self.write(client, "a.txt")
@@ -626,11 +671,12 @@ class Transactions(GrpcCase):
         self.assertTrue(client.tools.Rollback(aios.RollbackRequest(execution_id=second, agent_id="bot")).success)
         self.assertFalse((self.work / "b.txt").exists())
         read = client.execute("fs.list", {"path": "."}).execution_id
-        for unknown in (read, "exec-20200101-000000-aaaaaa"):
-            refused = client.tools.Rollback(aios.RollbackRequest(execution_id=unknown, agent_id="bot"))
-            self.assertFalse(refused.success)
-            self.assertRegex(refused.error, "^E[A-Z]+: .")
-        self.refused(grpc.StatusCode.INVALID_ARGUMENT, client.tools.Rollback, aios.RollbackRequest(execution_id="exec-1"))
+        for unknown in (read, "exec-20200101-000000-aaaaaa", "exec-1"):
+            for agent in ("bot", ""):
+                refused = client.tools.Rollback(aios.RollbackRequest(execution_id=unknown, agent_id=agent))
+                self.assertFalse(refused.success)
+                self.assertRegex(refused.error, "^E[A-Z]+: .")
+        self.refused(grpc.StatusCode.INVALID_ARGUMENT, client.tools.Rollback, aios.RollbackRequest(execution_id="", agent_id="bot"))
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can be two users")
     def test_a_principal_takes_back_only_calls_of_its_agents(self):

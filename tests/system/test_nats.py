@@ -188,15 +188,20 @@ class Calls(NatsCase):
 
     def test_a_folder_that_is_replaced_is_neither_read_nor_changed(self):
         _, _, client = self.serve()
+        staged = {"action": "write", "path": "workspace/staged.txt", "content": "x"}
+        for subject, parameters in ((SESSION, {"action": "begin"}), (f"{FILES}.request", staged)):
+            self.assertTrue(client.request(subject, self.call_of("s2", **parameters))["payload"]["success"])
         away = self.work.with_name("away")
         self.work.rename(away)
         (self.work / "workspace").mkdir(parents=True)
         (self.work / "workspace" / "other.txt").write_text("other\n")
-        for parameters in ({"action": "read", "path": "workspace/other.txt"},
-                           {"action": "write", "path": "workspace/new.txt", "content": "x"}):
-            payload = client.request(f"{FILES}.request", self.call_of(**parameters))["payload"]
-            self.assertFalse(payload["success"])
-            self.assertIn("was moved away or replaced", payload["error"]["message"])
+        for subject, session, parameters in (
+                (f"{FILES}.request", "s1", {"action": "read", "path": "workspace/other.txt"}), (f"{FILES}.request", "s1", staged),
+                (f"{FILES}.request", "s2", staged), (SESSION, "s2", {"action": "commit"}), (SESSION, "s3", {"action": "begin"})):
+            with self.subTest(session=session, **parameters):
+                payload = client.request(subject, self.call_of(session, **parameters))["payload"]
+                self.assertFalse(payload["success"])
+                self.assertIn("was moved away or replaced", payload["error"]["message"])
         self.assertEqual([each.name for each in (self.work / "workspace").iterdir()], ["other.txt"])
         self.assertFalse((away / "workspace" / "new.txt").exists())
 
