@@ -18,6 +18,7 @@ constexpr size_t kMostIdBytes = 64;
 constexpr size_t kMostNameBytes = 4'096;
 constexpr size_t kMostMessageBytes = size_t{64} << 10U;
 constexpr size_t kMostFindingBytes = 1'000;
+constexpr size_t kMostShownOutputBytes = size_t{64} << 10U;  ///< of all findings of a receipt
 constexpr std::array<std::string_view, 3> kSeverities = {"note", "warning", "error"};
 constexpr std::array<std::string_view, 3> kPriorities = {"high", "normal", "low"};
 constexpr std::array<std::string_view, 5> kOutcomes = {"committed", "unchanged", "refused",
@@ -71,13 +72,17 @@ Result<std::vector<std::string>> validators_of(const json& job) {
   return found->get<std::vector<std::string>>();
 }
 
-nlohmann::ordered_json json_of(const Finding& finding) {
+/// `output_bytes` is what is left for the output of findings.
+nlohmann::ordered_json json_of(const Finding& finding, size_t& output_bytes) {
   nlohmann::ordered_json text = {{"rule", finding.rule},
                                  {"severity", kSeverities[static_cast<size_t>(finding.severity)]}};
   if (!finding.path.empty()) text["path"] = finding.path;
   if (finding.line != 0) text["line"] = finding.line;
   text["message"] = public_text(finding.message, kMostFindingBytes);
   if (!finding.remedy.empty()) text["remedy"] = public_text(finding.remedy, kMostFindingBytes);
+  const std::string output = public_text(finding.output, output_bytes);
+  if (!output.empty()) text["output"] = output;
+  output_bytes -= output.size();
   return text;
 }
 
@@ -158,7 +163,10 @@ std::string JobReceipt::json() const {
   if (!reason.empty()) text["reason"] = reason;
   if (!message.empty()) text["message"] = public_text(message, kMostMessageBytes);
   const size_t shown = std::min(findings.size(), kMostFindings);
-  for (size_t i = 0; i < shown; ++i) text["findings"].push_back(json_of(findings[i]));
+  size_t output_bytes = kMostShownOutputBytes;
+  for (size_t i = 0; i < shown; ++i) {
+    text["findings"].push_back(json_of(findings[i], output_bytes));
+  }
   if (shown < findings.size()) text["findings_left_out"] = findings.size() - shown;
   return text.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -175,6 +183,8 @@ std::optional<JobReceipt> parse_receipt(std::string_view text) {
   receipt.id = *id;
   receipt.job = text_member(*document, "job");
   receipt.outcome = static_cast<JobReceipt::Outcome>(known - kOutcomes.begin());
+  receipt.reason = text_member(*document, "reason");
+  receipt.message = text_member(*document, "message");
   return receipt;
 }
 

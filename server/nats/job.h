@@ -82,7 +82,7 @@ struct JobReceipt {
 
 [[nodiscard]] std::string_view word_of(JobReceipt::Outcome outcome);
 
-/// Reads id, job and outcome of a stored receipt; nullopt: the text is not a receipt.
+/// Reads a stored receipt, without its commit and its findings; nullopt: the text is not a receipt.
 [[nodiscard]] std::optional<JobReceipt> parse_receipt(std::string_view text);
 
 }  // namespace galley

@@ -19,6 +19,10 @@ constexpr const char* kClaim = "claim";
 constexpr const char* kLost = "lost";
 constexpr const char* kSince = "since";
 constexpr const char* kHeld = "held";
+constexpr const char* kTries = "tries";
+constexpr const char* kMissing = "missing";
+constexpr const char* kMet = "met";
+constexpr size_t kMostMetBytes = 1'000;
 
 }  // namespace
 
@@ -68,6 +72,9 @@ Result<JobBook::Entry> JobBook::find(const std::string& id) const {
     entry.lost = static_cast<uint32_t>(number(kLost));
     entry.since_s = number(kSince);
     entry.is_held = claim->value(kHeld, json()) == true;
+    entry.tries = static_cast<uint32_t>(number(kTries));
+    entry.missing = static_cast<uint32_t>(number(kMissing));
+    entry.met = text_member(*claim, kMet);
   }
   return entry;
 }
@@ -93,11 +100,13 @@ Result<std::vector<std::string>> JobBook::receipts(size_t most) const {
 
 /// Replaces the revision of a claim by this claim.
 natsStatus JobBook::put(const std::string& id, Entry& claim) const {
-  const std::string text = json{
-      {kClaim, claim.job},
-      {kLost, claim.lost},
-      {kSince, claim.since_s},
-      {kHeld, claim.is_held}}.dump();
+  const std::string text = json_text(json{{kClaim, claim.job},
+                                          {kLost, claim.lost},
+                                          {kSince, claim.since_s},
+                                          {kHeld, claim.is_held},
+                                          {kTries, claim.tries},
+                                          {kMissing, claim.missing},
+                                          {kMet, claim.met}});
   return claim.revision == 0
              ? kvStore_CreateString(&claim.revision, store_.get(), id.c_str(), text.c_str())
              : kvStore_UpdateString(&claim.revision, store_.get(), id.c_str(), text.c_str(),
@@ -112,14 +121,22 @@ Result<JobBook::Entry> JobBook::claim(const std::string& id, const std::string& 
   claim.lost = last.lost + (last.is_held ? 1 : 0);
   claim.since_s = last.since_s != 0 ? last.since_s : SystemClock().wall_ns() / kNsOfSecond;
   claim.is_held = true;
+  claim.tries = last.tries;
+  claim.missing = last.missing;
+  claim.met = last.met;
   const natsStatus s = put(id, claim);
   if (s != NATS_OK) return fail(jetstream_error("the job '" + id + "' cannot be claimed", s));
   return claim;
 }
 
-void JobBook::release(const std::string& id, const Entry& claim) const {
+void JobBook::release(const std::string& id, const Entry& claim, const Error* met) const {
   Entry released = claim;
   released.is_held = false;
+  if (met != nullptr) {
+    ++released.tries;
+    if (met->reason == kNoRepository) ++released.missing;
+    released.met = public_text(met->message, kMostMetBytes);
+  }
   put(id, released);
 }
 

@@ -13,6 +13,8 @@
 namespace galley {
 
 inline constexpr int64_t kNsOfSecond = 1'000'000'000;
+inline constexpr const char* kNoRepository =
+    "job.no_repository";  ///< of a try that may be repeated
 
 /// The claims and receipts of jobs in a key-value bucket. A job has one key: its claim while it is
 /// performed, then its receipt.
@@ -37,6 +39,9 @@ class JobBook {
     uint32_t lost = 0;     ///< of a claim: how many workers of the job died or fell silent
     int64_t since_s = 0;   ///< of a claim: when the first worker began, since 1970
     bool is_held = false;  ///< of a claim: no worker has released it
+    uint32_t tries = 0;    ///< of a claim: how many tries failed
+    uint32_t missing = 0;  ///< of them: how many found no repository
+    std::string met;       ///< of a claim: the message of the last one; empty: none failed
 
     /// Whether the job ended, and its branch has the change.
     [[nodiscard]] bool is_success() const {
@@ -58,8 +63,9 @@ class JobBook {
   /// Replaces this entry by a held claim. The claim of a worker that did not release it counts as
   /// lost. Fails if another worker was faster.
   Result<Entry> claim(const std::string& id, const std::string& digest, const Entry& last) const;
-  /// Notes that the job waits for another delivery. If that fails, the claim counts as lost.
-  void release(const std::string& id, const Entry& claim) const;
+  /// Notes that the job waits for another delivery, and the error of the try that failed; null:
+  /// none did. If that fails, the claim counts as lost.
+  void release(const std::string& id, const Entry& claim, const Error* met) const;
   /// Stores a receipt. Returns false if another worker has claimed the job since.
   Result<bool> settle(const JobReceipt& receipt, uint64_t claim) const;
 

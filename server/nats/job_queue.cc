@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "server/nats/job_book.h"
@@ -206,6 +207,34 @@ class Attendance {
   std::jthread thread_;
 };
 
+/// Tells an idle worker of a new job. Each job rings one bell. It does not ring for a job that
+/// comes back, and not if the user may not subscribe to the jobs.
+class Bell {
+ public:
+  explicit Bell(natsConnection* connection) {
+    natsConnection_QueueSubscribeSync(&subscription_, connection, "galley.jobs.>", "idle-workers");
+  }
+  ~Bell() { natsSubscription_Destroy(subscription_); }
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+
+  /// Returns early, and true, if it rings.
+  bool wait(milliseconds most, const std::function<bool()>& must_end) {
+    for (; most.count() > 0 && !must_end(); most -= kLookEvery) {
+      natsMsg* message = nullptr;
+      const natsStatus s =
+          natsSubscription_NextMsg(&message, subscription_, std::min(most, kLookEvery).count());
+      natsMsg_Destroy(message);
+      if (s == NATS_OK) return true;
+      if (s != NATS_TIMEOUT) poll(nullptr, 0, static_cast<int>(kLookEvery.count()));
+    }
+    return false;
+  }
+
+ private:
+  natsSubscription* subscription_ = nullptr;
+};
+
 }  // namespace
 
 struct JobQueue::State {
@@ -214,8 +243,8 @@ struct JobQueue::State {
   jsCtx* context = nullptr;
   std::optional<JobBook> book;
   Telemetry* telemetry = nullptr;
-  std::set<std::string> consumers;                ///< the names of those that exist
-  std::array<std::string, kOrder.size()> served;  ///< the subject of the last job
+  std::set<std::string> consumers;                    ///< the names of those that exist
+  std::array<std::string, kOrder.size() + 1> served;  ///< the subject of the last job
 
   State() = default;
   State(const State&) = delete;
@@ -237,10 +266,11 @@ struct JobQueue::State {
   struct Attempt {
     JobWorker& worker;
     std::stop_token stop;
-    const std::function<void(const std::string&)>& log;
   };
-  std::optional<JobReceipt> attempt(const Job& job, const JobBook::Entry& claim, JobReceipt dead,
-                                    Attempt how) const;
+  Result<JobReceipt> attempt(const Job& job, const JobBook::Entry& claim, JobReceipt dead,
+                             Attempt how) const;
+  std::optional<JobReceipt> given_up(const Job& job, const JobBook::Entry& claim, JobReceipt dead,
+                                     const Error& met, Attempt how) const;
   Result<void> handle(Delivery& delivery, JobWorker& worker, const std::function<bool()>& must_end,
                       const std::function<void(const std::string&)>& log) const;
   Result<void> settle(Delivery& delivery, const JobReceipt& receipt, uint64_t claim) const;
@@ -334,6 +364,42 @@ Result<uint64_t> JobQueue::waiting() {
   return count;
 }
 
+/// The whole text of a header of NATS: `NATS/1.0\r\nNAME: VALUE\r\n…`.
+bool has_message_id(std::string_view headers, const std::string& id) {
+  const size_t at = headers.find("Nats-Msg-Id: " + id);
+  if (at == headers.npos) return false;
+  const std::string_view rest = headers.substr(at + std::string_view("Nats-Msg-Id: ").size());
+  return rest.starts_with(id + "\r") || rest.starts_with(id + ".");
+}
+
+Result<bool> JobQueue::is_waiting(const std::string& id) {
+  const std::string subject = "$JS.API.STREAM.MSG.GET." + std::string(kStream);
+  uint64_t sequence = 0;
+  for (size_t looked = 0; looked < kMostShown; ++looked) {
+    const std::string request =
+        nlohmann::json{{"seq", sequence + 1}, {"next_by_subj", "galley.jobs.>"}}.dump();
+    natsMsg* message = nullptr;
+    const natsStatus s = natsConnection_RequestString(&message, state_->connection, subject.c_str(),
+                                                      request.c_str(), kAnswerMs);
+    if (s != NATS_OK) return fail(jetstream_error("the queue cannot be read", s));
+    const std::string text = text_of_message(message);
+    natsMsg_Destroy(message);
+    const auto answer = nlohmann::json::parse(text, nullptr, false);
+    if (!answer.is_object() || !answer.contains("message")) return false;
+    const nlohmann::json& found = answer["message"];
+    std::string headers;
+    std::string body;
+    if (from_base64(text_member(found, "hdrs"), headers) && has_message_id(headers, id))
+      return true;
+    if (headers.empty() && from_base64(text_member(found, "data"), body)) {
+      const auto job = parse_job(body);
+      if (job && job->id == id) return true;
+    }
+    sequence = found.value("seq", sequence + 1);
+  }
+  return true;  // perhaps
+}
+
 // --- for workers ----------------------------------------------------------------------------
 
 Result<void> JobQueue::State::open_streams() const {
@@ -341,6 +407,17 @@ Result<void> JobQueue::State::open_streams() const {
   if (s == NATS_OK) s = add_kept_stream(context, kAuditStream, "galley.audit.*", kNoLimit);
   if (s == NATS_OK) return {};
   return fail(jetstream_error("the streams of dead jobs and of records cannot be opened", s));
+}
+
+/// Whether a subject is one of submit(). Clients of NATS may use others below `galley.jobs`.
+bool is_usual(std::string_view subject) {
+  subject.remove_prefix(kJobs.size());
+  const std::string_view slot = subject.substr(subject.find('.') + 1);
+  const auto number = number_of<size_t>(slot);
+  if (!number || *number >= kSlots || std::to_string(*number) != slot) return false;
+  return std::ranges::any_of(kOrder, [&](Job::Priority priority) {
+    return subject.substr(0, subject.size() - slot.size()) == std::string(word_of(priority)) + ".";
+  });
 }
 
 /// The subjects that have jobs, also of other workers, sorted.
@@ -380,7 +457,8 @@ Result<void> JobQueue::State::open_consumer(const std::string& subject, const st
 /// library's fetch that does not wait returns before the answer and keeps the job that comes then:
 /// a worker would hold jobs that it does not perform, and take one of a lower priority first.
 Result<std::unique_ptr<Delivery>> JobQueue::State::next(const std::string& subject) {
-  std::string name = "workers-" + subject.substr(kJobs.size());
+  std::string name = "workers-" + (is_usual(subject) ? subject.substr(kJobs.size())
+                                                     : ContentId::of(subject).hex());
   std::ranges::replace(name, '.', '-');
   GALLEY_TRY(open_consumer(subject, name));
   const std::string request = "$JS.API.CONSUMER.MSG.NEXT." + std::string(kStream) + "." + name;
@@ -398,23 +476,29 @@ Result<std::unique_ptr<Delivery>> JobQueue::State::next(const std::string& subje
 }
 
 /// The next job of the highest priority, of the slot after that of the last job; null: there is
-/// none.
+/// none. Messages of unusual subjects come last. One that NATS does not give holds up no other.
 Result<std::unique_ptr<Delivery>> JobQueue::State::next() {
   GALLEY_ASSIGN(const auto all, subjects_with_jobs());
-  for (size_t i = 0; i < kOrder.size(); ++i) {
-    const std::string start = std::string(kJobs) + std::string(word_of(kOrder[i]));
+  Result<std::unique_ptr<Delivery>> none = nullptr;
+  for (size_t i = 0; i <= kOrder.size(); ++i) {
+    const bool is_odd = i == kOrder.size();
+    const std::string start =
+        std::string(kJobs) + (is_odd ? std::string() : std::string(word_of(kOrder.at(i))) + ".");
     std::vector<std::string> some;
-    std::ranges::copy_if(all, std::back_inserter(some),
-                         [&](const auto& subject) { return subject.starts_with(start); });
-    std::ranges::rotate(some, std::ranges::upper_bound(some, served[i]));
+    std::ranges::copy_if(all, std::back_inserter(some), [&](const auto& subject) {
+      return subject.starts_with(start) && is_usual(subject) != is_odd;
+    });
+    std::ranges::rotate(some, std::ranges::upper_bound(some, served.at(i)));
     for (const std::string& subject : some) {
-      GALLEY_ASSIGN(auto delivery, next(subject));
-      if (delivery == nullptr) continue;
-      served[i] = subject;
+      auto delivery = next(subject);
+      if (!delivery && !is_odd) return delivery;
+      if (!delivery) none = fail(delivery.error());
+      if (!delivery || *delivery == nullptr) continue;
+      served.at(i) = subject;
       return delivery;
     }
   }
-  return nullptr;
+  return none;
 }
 
 /// A dead job and its receipt, for people. A text that is not JSON becomes a string.
@@ -494,10 +578,10 @@ JobReceipt last_receipt(JobReceipt dead, const Job& job, JobWorker& worker,
   return done;
 }
 
-/// Makes one try. Returns no receipt if another delivery is to make the next one. `dead` is the
-/// receipt if there will be none.
-std::optional<JobReceipt> JobQueue::State::attempt(const Job& job, const JobBook::Entry& claim,
-                                                   JobReceipt dead, Attempt how) const {
+/// Makes one try. `dead` is the receipt if there will be no further one.
+/// Errors: those of JobWorker::perform, if another delivery is to make the next try.
+Result<JobReceipt> JobQueue::State::attempt(const Job& job, const JobBook::Entry& claim,
+                                            JobReceipt dead, Attempt how) const {
   if (claim.lost >= kMostLost) {
     dead.reason = "job.deliveries";
     dead.message =
@@ -505,21 +589,29 @@ std::optional<JobReceipt> JobQueue::State::attempt(const Job& job, const JobBook
     // If the search kills workers, too, it is left out.
     return claim.lost == kMostLost ? last_receipt(dead, job, how.worker, how.stop) : dead;
   }
+  GALLEY_TRY(how.worker.publish_records(job));
   const std::string subject = "galley.progress." + job.id;
   auto done = how.worker.perform(job, how.stop, [&](const std::string& line) {
     natsConnection_PublishString(connection, subject.c_str(), line.c_str());
   });
-  if (done) {
-    done->attempts = dead.attempts;
-    return *std::move(done);
+  GALLEY_TRY(how.worker.publish_records(job));  // else another delivery finds what this one did
+  if (done) done->attempts = dead.attempts;
+  return done;
+}
+
+/// The receipt of a job whose try failed, if there is to be no further one.
+std::optional<JobReceipt> JobQueue::State::given_up(const Job& job, const JobBook::Entry& claim,
+                                                    JobReceipt dead, const Error& met,
+                                                    Attempt how) const {
+  dead.reason = met.reason;
+  dead.message = met.message;
+  if (met.reason == kNoRepository && claim.missing + 1 >= kMostMissing) {
+    dead.outcome = JobReceipt::Outcome::kRefused;
+    dead.message = "after " + std::to_string(claim.missing + 1) + " tries: " + met.message;
+    return dead;
   }
-  how.log("job " + job.id + ": " + done.error().message);
   const int64_t age_s = SystemClock().wall_ns() / kNsOfSecond - claim.since_s;
-  if (how.stop.stop_requested() || age_s < std::chrono::seconds(kTried).count()) {
-    return std::nullopt;
-  }
-  dead.reason = done.error().reason;
-  dead.message = done.error().message;
+  if (age_s < std::chrono::seconds(kTried).count()) return std::nullopt;
   return last_receipt(dead, job, how.worker, how.stop);
 }
 
@@ -566,27 +658,23 @@ Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
   }
   job->sent_s = sent_s;
   const Attendance attendance(delivery, must_end, milliseconds(config.drain_ms));
-  const auto publish = [this](std::string_view record, const std::string& id) {
-    return publish_record(record, id);
-  };
-  auto published = worker.publish_records(*job, publish);
+  const Attempt how = {worker, attendance.token()};
+  const auto tried = attempt(*job, claim, dead, how);
+  const bool was_stopped = how.stop.stop_requested();
   std::optional<JobReceipt> done;
-  if (published) {
-    done = attempt(*job, claim, dead, {worker, attendance.token(), log});
-    published = worker.publish_records(*job, publish);
-  }
-  if (!published) {
-    log("job " + job->id + ": " + published.error().message);
-    done.reset();  // another delivery finds what this one did
+  if (tried) {
+    done = *tried;
+  } else {
+    log("job " + job->id + ": " + tried.error().message);
+    if (!was_stopped) done = given_up(*job, claim, dead, tried.error(), how);
   }
   if (done) {
     auto settled = settle(delivery, *done, claim.revision);
     work.end(settled ? end_of(*done) : retried(job->id, settled.error().reason));
     return settled;
   }
-  work.end(retried(job->id, ""));
-  book->release(job->id, claim);
-  const bool was_stopped = attendance.token().stop_requested();
+  work.end(retried(job->id, tried.error().reason));
+  book->release(job->id, claim, was_stopped ? nullptr : &tried.error());
   const int64_t delay_ms = int64_t{1'000} << std::min(times, kMostDoubled);
   delivery.give_back(was_stopped ? 0 : std::min(kMostDelayMs, delay_ms));
   return {};
@@ -597,7 +685,11 @@ void JobQueue::report_to(Telemetry* telemetry) { state_->telemetry = telemetry; 
 Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& must_end,
                              const std::function<void(const std::string&)>& log) {
   GALLEY_TRY(state_->open_streams());
+  worker.publish_to([this](std::string_view record, const std::string& id) {
+    return state_->publish_record(record, id);
+  });
   milliseconds idle = kLeastIdle;
+  std::unique_ptr<Bell> bell;
   while (!must_end()) {
     const auto delivery = state_->next();
     if (natsConnection_IsClosed(state_->connection)) {
@@ -605,11 +697,16 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
     }
     if (!delivery) log(delivery.error().message);  // perhaps JetStream begins again
     if (!delivery || *delivery == nullptr) {
-      const milliseconds wait = delivery ? idle : kTryEvery;
-      poll(nullptr, 0, static_cast<int>(wait.count()));  // a signal ends it early
-      idle = std::min(2 * idle, kMostIdle);
+      if (!delivery) poll(nullptr, 0, static_cast<int>(kTryEvery.count()));
+      if (bell == nullptr) {
+        bell = std::make_unique<Bell>(state_->connection);
+        continue;  // a job may have come before
+      }
+      const bool rang = bell->wait(idle, must_end);
+      idle = rang ? kLeastIdle : std::min(2 * idle, kMostIdle);
       continue;
     }
+    bell.reset();
     idle = kLeastIdle;
     const auto handled = state_->handle(**delivery, worker, must_end, log);
     if (!handled) log(handled.error().message);  // the server delivers the job again

@@ -36,7 +36,8 @@ class JobQueue {
  public:
   static constexpr uint32_t kMostLost = 10;        ///< workers that a job may lose; then it is dead
   static constexpr std::chrono::hours kTried{24};  ///< then a job that fails is dead
-  static constexpr size_t kMostShown = 1'000;      ///< receipts of one list
+  static constexpr uint32_t kMostMissing = 5;  ///< tries to find a repository; then it is refused
+  static constexpr size_t kMostShown = 1'000;  ///< receipts of one list
   static constexpr int64_t kMostWaiting = 1'000'000;  ///< jobs; a further one is refused
 
   [[nodiscard]] static Result<std::unique_ptr<JobQueue>> open(const std::string& address,
@@ -57,6 +58,9 @@ class JobQueue {
   [[nodiscard]] Result<JobBook::Entry> find(const std::string& id);
   /// Some receipts, at most kMostShown.
   [[nodiscard]] Result<std::vector<std::string>> receipts();
+  /// Whether a job waits in the queue or is being performed. Looks at kMostShown of them; with more
+  /// of them it may wrongly return true.
+  [[nodiscard]] Result<bool> is_waiting(const std::string& id);
   /// How many jobs wait or are being performed.
   [[nodiscard]] Result<uint64_t> waiting();
 

@@ -20,9 +20,11 @@
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/rules.h"
 #include "engine/pipeline/tree_workspace.h"
+#include "server/nats/job_book.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/fs/replace_file.h"
+#include "staging/fs/user_state.h"
 #include "staging/git/git_objects.h"
 #include "staging/git/git_program.h"
 #include "tools/profiles.h"
@@ -46,6 +48,7 @@ constexpr const char* kLastJob = "last-job";       ///< id, branch and repositor
 constexpr const char* kUsedFile = "/galley-used";  ///< its time is that of the last job
 constexpr const char* kBootFile = "boot";  ///< of the kernel, until an orderly end of the worker
 constexpr size_t kMostFoundBytes = 1'000;  ///< of a finding's message in a line about the progress
+constexpr ptrdiff_t kMostPrintedLines = 20;  ///< of a finding, in lines about the progress
 constexpr const char* kDoubtFile = "/galley-doubtful";  ///< in a repository: it may be damaged
 /// The kernel writes everything to the disk much earlier.
 constexpr int64_t kUnwrittenNs = 3'600 * kNsOfSecond;
@@ -70,8 +73,9 @@ JobReceipt refused(const Job& job, const Error& why) {
 
 /// Whether the same job may succeed later or with another worker, without a change of the job.
 bool is_transient(const Error& error) {
-  for (const char* of_this_worker : {"git.no_identity", "git.no_signature", "git.other_owner"}) {
-    if (error.reason == of_this_worker) return true;
+  for (const char* passing :
+       {"git.no_identity", "git.no_signature", "git.other_owner", kNoRepository}) {
+    if (error.reason == passing) return true;
   }
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kTimeout ||
          error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal ||
@@ -163,6 +167,23 @@ CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
   return facts;
 }
 
+/// The error of a fetch that failed. Servers without the repository say so in several ways.
+Error fetch_error(std::string_view complaint) {
+  Error why = GitProgram::remote_error(complaint);
+  if (why.reason == "git.not_allowed" || why.reason == "git.protocol") return why;
+  why.kind = ErrorKind::kIo;
+  why.reason = "job.fetch";
+  why.message = "the branch cannot be fetched: " + why.message;
+  for (const std::string_view words :
+       {"' not found", "Repository not found", "does not appear to be a git repository",
+        "is this a git repository?", "repository not exported"}) {
+    if (complaint.find(words) == complaint.npos) continue;
+    why.kind = ErrorKind::kNotFound;
+    why.reason = kNoRepository;
+  }
+  return why;
+}
+
 /// The commit of a branch. It is read, because GitObjects::look() would start another process.
 Result<std::string> tip_of(const GitObjects& objects, const std::string& branch) {
   GALLEY_ASSIGN(const GitObjectHead head, objects.read(
@@ -183,7 +204,8 @@ Result<JobReceipt> committed(const Job& job, const GitObjects& objects, const st
   return made;
 }
 
-/// The receipt of a refusal. A line about each finding goes to `on_progress`.
+/// The receipt of a refusal. A line about each finding goes to `on_progress`, and the last lines
+/// that its command printed.
 JobReceipt refused(const Job& job, const Refused& no,
                    const std::function<void(const std::string&)>& on_progress) {
   JobReceipt made =
@@ -197,6 +219,15 @@ JobReceipt refused(const Job& job, const Refused& no,
     if (!place.empty()) place += ": ";
     const std::string message = public_text(finding.message, kMostFoundBytes);
     on_progress("found " + printable_line(place + message));
+    std::string_view output = finding.output;
+    while (std::ranges::count(output, '\n') >= kMostPrintedLines) {
+      output.remove_prefix(output.find('\n') + 1);
+    }
+    while (!output.empty()) {
+      const std::string line(output.substr(0, output.find('\n')));
+      output.remove_prefix(std::min(line.size() + 1, output.size()));
+      on_progress("printed " + printable_line(public_text(line, kMostFoundBytes)));
+    }
   }
   return made;
 }
@@ -234,6 +265,21 @@ Result<std::vector<std::pair<int64_t, std::string>>> repositories_by_use(
   }
   std::ranges::sort(found);
   return found;
+}
+
+/// Checks that only this user can change the cache.
+Result<void> check_own(const WritableDirectory& cache, const std::string& name) {
+  GALLEY_ASSIGN(const FileStat stat, cache.stat(RelPath::root()));
+  constexpr uint32_t kWritableByOthers = 0022;
+  const std::string shown = printable_line(name);
+  if (stat.uid != effective_user()) {
+    return fail(ErrorKind::kRefused, "worker.cache_of_others",
+                "the cache '" + shown + "' belongs to another user: name another folder, or run: " +
+                    "chown " + std::to_string(effective_user()) + " " + shown);
+  }
+  if ((stat.mode & kWritableByOthers) == 0) return {};
+  return fail(ErrorKind::kRefused, "worker.cache_of_others",
+              "other users can change the cache '" + shown + "'; run: chmod go-w " + shown);
 }
 
 /// Removes a repository of a cache. A part of it must never be found under its name.
@@ -312,6 +358,7 @@ Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
                 "name; one that ends in '/' allows all below it");
   }
   GALLEY_ASSIGN(auto folder, make_disk_directory(config.cache, kPrivateDirectory));
+  GALLEY_TRY(check_own(*folder, config.cache));
   GALLEY_ASSIGN(auto lock,
                 folder->open_writable_file(chosen_path("worker.lock"), OpenMode::kOpenOrCreate));
   GALLEY_ASSIGN(const bool is_taken, lock->try_lock(LockMode::kExclusive));
@@ -378,9 +425,10 @@ Result<std::optional<JobReceipt>> JobWorker::refused_here(const Job& job, const 
   return refused(job, why);
 }
 
-/// The next use of the job's clone makes it again.
+/// The next use of the job's clone makes it again. What the job did there stays on record.
 Result<void> JobWorker::distrust(const Job& job) {
   clones_.clear();
+  GALLEY_TRY(publish_new(job));
   const RelPath mark = chosen_path(repository_name(job) + kDoubtFile);
   GALLEY_TRY(cache_->open_writable_file(mark, OpenMode::kOpenOrCreate));
   return {};
@@ -458,15 +506,23 @@ Result<JobWorker::Place> JobWorker::fetched(const Job& job, const std::stop_toke
     GALLEY_TRY(make_clone(repository_name(job), was_sha1 ? "sha256" : "sha1"));
     return fetched(job, stop);
   }
-  if (said.status == 0) return place;
-  if (said.complaint.find("couldn't find remote ref") != std::string::npos) {
-    return fail(ErrorKind::kNotFound, "git.no_such_branch",
-                "the repository has no branch '" + printable_line(job.ref) + "'");
+  if (said.complaint.find("because shallow roots are not allowed") != std::string::npos) {
+    return fail(ErrorKind::kRefused, "job.shallow",
+                "the repository is a shallow clone without its older commits; run there: git fetch "
+                "--unshallow");
   }
-  Error why = GitProgram::remote_error(said.complaint);
-  why.message = "the branch cannot be fetched: " + why.message;
-  if (why.reason == "git.not_allowed") return fail(std::move(why));
-  return fail(ErrorKind::kIo, "job.fetch", why.message);
+  if (said.status == 0) return place;
+  if (said.complaint.find("couldn't find remote ref") == std::string::npos) {
+    return fail(fetch_error(said.complaint));
+  }
+  // Of a web page without a line break, git finds as much as of an empty repository.
+  GALLEY_ASSIGN(const std::string heads, git.run({"ls-remote", "--heads", "--", job.repository}));
+  if (heads.empty()) {
+    return fail(ErrorKind::kNotFound, kNoRepository,
+                "git finds no branch at this address: it has an empty repository, or none");
+  }
+  return fail(ErrorKind::kNotFound, "git.no_such_branch",
+              "the repository has no branch '" + printable_line(job.ref) + "'");
 }
 
 /// The commit of an earlier delivery of the job; empty if there is none.
@@ -612,7 +668,7 @@ Result<std::optional<JobReceipt>> JobWorker::landed(const Job& job, const std::s
   return committed(job, *place.repository.objects, commit);
 }
 
-Result<void> JobWorker::publish_new(const Job& last, const PublishRecord& publish) const {
+Result<void> JobWorker::publish_new(const Job& last) const {
   const auto name = RelPath::parse("galley/" + branch_of(last));
   const auto repository = open_writable_disk_directory(directory_of(last));
   if (!name || !repository) return {};  // nothing was staged
@@ -629,7 +685,7 @@ Result<void> JobWorker::publish_new(const Job& last, const PublishRecord& publis
   Result<void> published;
   const auto take = [&](std::string_view record, bool is_whole) {
     if (!is_whole || !published) return;
-    published = publish(record, last.id);
+    published = publish_(record, last.id);
     if (published) end += record.size() + 1;
   };
   GALLEY_TRY(for_each_audit_line(**home, log, take, end == 0 ? 0 : end - 1));
@@ -637,7 +693,7 @@ Result<void> JobWorker::publish_new(const Job& last, const PublishRecord& publis
   return replace_file(**home, kMark, std::to_string(end));
 }
 
-Result<void> JobWorker::publish_records(const Job& job, const PublishRecord& publish) const {
+Result<void> JobWorker::publish_records(const Job& job) const {
   std::string last_text;
   if (auto text = read_file(*cache_, chosen_path(kLastJob), Job::kMostBytes)) {
     last_text = *std::move(text);
@@ -650,7 +706,7 @@ Result<void> JobWorker::publish_records(const Job& job, const PublishRecord& pub
     last.id = last_text.substr(0, id_end);
     last.ref = last_text.substr(id_end + 1, ref_end - id_end - 1);
     last.repository = last_text.substr(ref_end + 1);
-    GALLEY_TRY(publish_new(last, publish));
+    GALLEY_TRY(publish_new(last));
   }
   if (last_text == text) return {};
   return replace_file(*cache_, kLastJob, text);

@@ -36,7 +36,8 @@ class JobWorker {
  public:
   static constexpr uint32_t kMostAttempts = 16;  ///< how often one delivery follows a moved branch
 
-  /// Errors: kUsage `worker.no_cache`, `worker.no_repositories`; kRefused `worker.cache_in_use`;
+  /// Errors: kUsage `worker.no_cache`, `worker.no_repositories`; kRefused `worker.cache_in_use`,
+  ///         `worker.cache_of_others`;
   ///         kInvalid `config.*` of the validators.
   [[nodiscard]] static Result<std::unique_ptr<JobWorker>> open(NatsConfig config);
   ~JobWorker();
@@ -45,7 +46,8 @@ class JobWorker {
 
   /// `on_progress` gets one line at each step.
   /// Errors: those of git and of the push that another delivery may not meet (kIo, kTimeout,
-  ///         kUndecided); kTimeout `job.stopped`. Every other failure is a receipt.
+  ///         kUndecided); kTimeout `job.stopped`; kNotFound `job.no_repository`, which may be a
+  ///         lasting one. Every other failure is a receipt.
   [[nodiscard]] Result<JobReceipt> perform(
       const Job& job, const std::stop_token& stop,
       const std::function<void(const std::string&)>& on_progress);
@@ -56,11 +58,13 @@ class JobWorker {
 
   using PublishRecord =
       std::function<Result<void>(std::string_view record, const std::string& job_id)>;
-  /// To be called before and after perform(). Gives `publish` the new records of the last job of
-  /// this cache, oldest first. So the records of a worker that was killed are published before the
-  /// next job, whatever its branch.
-  /// Errors: those of `publish`; kIo.
-  [[nodiscard]] Result<void> publish_records(const Job& job, const PublishRecord& publish) const;
+  /// Sets where the audit records of jobs go. To be called before the first job.
+  void publish_to(PublishRecord publish) { publish_ = std::move(publish); }
+  /// To be called before and after perform(). Publishes the new records of the last job of this
+  /// cache, oldest first. So the records of a worker that was killed are published before the next
+  /// job, whatever its branch. perform() itself publishes those of a clone that it makes again.
+  /// Errors: those of the function; kIo.
+  [[nodiscard]] Result<void> publish_records(const Job& job) const;
 
  private:
   struct Place;
@@ -69,7 +73,7 @@ class JobWorker {
             std::unique_ptr<WritableDirectory> cache);
   [[nodiscard]] bool may_use(const std::string& repository) const;
   [[nodiscard]] std::string directory_of(const Job& job) const;
-  [[nodiscard]] Result<void> publish_new(const Job& last, const PublishRecord& publish) const;
+  [[nodiscard]] Result<void> publish_new(const Job& last) const;
   [[nodiscard]] Result<void> note_use(const std::string& repository);
   [[nodiscard]] Result<GitAccess> opened(const std::string& directory);
   [[nodiscard]] Result<Place> fetched(const Job& job, const std::stop_token& stop);
@@ -92,6 +96,7 @@ class JobWorker {
   Config own_;  ///< with the validators that jobs may name
   std::unique_ptr<WritableFile> lock_;
   std::unique_ptr<WritableDirectory> cache_;
+  PublishRecord publish_;
   std::vector<Clone> clones_;    ///< those of the last jobs, the newest first
   bool is_new_ = false;          ///< the clone was made for the present job
   bool has_other_hash_ = false;  ///< it has, because the first one did not fit

@@ -619,7 +619,7 @@ class Jobs(JobCase):
         until = time.monotonic() + 60
         while client.request("$JS.API.STREAM.INFO.GALLEY_JOBS", b"")["state"]["messages"] and time.monotonic() < until:
             time.sleep(0.1)
-        self.assertIn(b" 0 jobs have not ended", self.galley("jobs", "--nats", self.server.address).stderr)
+        self.assertEqual(self.galley("jobs", "--nats", self.server.address).stderr, b"0 jobs have not ended\n")
 
     def test_urgent_jobs_come_first(self):
         repository = self.make_repository()
@@ -859,16 +859,17 @@ class Crashes(JobCase):
         self.assertEqual(self.submit(job), receipt)
 
     def test_a_job_whose_git_server_is_away_is_tried_for_a_day(self):
-        job = self.job(self.repositories / "absent.git")
-        worker = self.start_worker()
-        self.put_claim(lost=9)
+        away = "http://127.0.0.1:1"
+        job = self.job(f"{away}/absent.git")
+        worker = self.start_worker(address=away)
+        self.put_claim(lost=9, tries=9)
         self.submit(job, wait=0)
         worker.log.wait_for("job j1: the branch cannot be fetched")
         self.assertEqual(self.tool("jobs"), "")
         self.end(worker)
         self.forget_jobs(["GALLEY_JOBS"])
         self.put_claim(since=int(time.time()) - 24 * 3600)
-        self.start_worker()
+        self.start_worker(address=away)
         dead = self.submit(job)
         self.assertEqual((dead["outcome"], dead["reason"]), ("dead", "job.fetch"), dead)
 
