@@ -342,14 +342,13 @@ std::vector<CommandText> maintenance_texts() {
        {{"galley worker --nats nats://host:4222 --server-config worker.toml", "one worker"}}},
       {"submit",
        {"Adds a job to the queue and prints its id. A job with the id of an earlier one is that "
-        "job. With --wait, the status is 0 if the branch has the change, and 1 if the job ended "
-        "in another way."},
+        "job. --reason replaces that of the job. With --wait, the status is 0 if the job put its "
+        "change on the branch or found it there, and 1 if it ended in another way."},
        {{"galley submit --nats nats://host:4222 job.json", "add it"},
         {"galley submit --nats nats://host:4222 --wait 60 job.json", "and print its receipt"}}},
       {"jobs",
        {"Prints the receipts of jobs that ended, and how many have not. Receipts are kept for 30 "
-        "days. With an ID, the status is 0 if the branch has the change, and 1 if the job ended in "
-        "another way."},
+        "days. With an ID, the status is as of submit --wait, and 3 if the job has not ended."},
        {{"galley jobs --nats nats://host:4222", "all of them, at most 1,000"},
         {"galley jobs --nats nats://host:4222 fix-42", "that of one job"}}},
       {"init",

@@ -15,11 +15,17 @@ namespace {
 /// Becomes the program that serves. It is never linked into this one.
 Result<int> become_companion(Session& session, bool is_grpc, std::vector<std::string> words) {
   const Arguments& arguments = session.arguments();
-  if (!arguments.global.agent.empty() || !arguments.global.config.empty()) {
+  const GlobalArguments& global = arguments.global;
+  if (!global.agent.empty() || !global.config.empty() || !global.session.empty()) {
     return fail(ErrorKind::kUsage, "usage.serve",
                 "galley " + arguments.command +
-                    " takes neither --agent nor --config: its callers name their agents, and "
-                    "--server-config says who they are");
+                    " takes neither --agent nor --session nor --config: its callers name their "
+                    "agents and sessions, and --server-config says who they are");
+  }
+  if (!global.message.empty() && arguments.command != "submit") {
+    return fail(ErrorKind::kUsage, "usage.serve",
+                "galley " + arguments.command +
+                    " takes no --reason: each call or job has a reason of its own");
   }
   const std::string name = is_grpc ? "galley-serve-grpc" : "galley-serve-nats";
   const auto program = companion_program(name);
@@ -52,10 +58,19 @@ Result<int> serve(Session& session) {
 Result<int> jobs(Session& session) {
   const Arguments& arguments = session.arguments();
   const ServeArguments& wanted = arguments.serve;
+  const bool is_worker = arguments.command == "worker";
+  if (is_worker && wanted.config.empty()) {
+    return fail(ErrorKind::kUsage, "usage.serve",
+                "galley worker needs --server-config FILE, which names its cache and the "
+                "repositories of its jobs");
+  }
   std::vector<std::string> words = {arguments.command, "--address", wanted.nats};
   if (!wanted.job.empty() && wanted.job != "-") words.insert(words.end(), {"--job", wanted.job});
   if (wanted.wait_s > 0) words.insert(words.end(), {"--wait", std::to_string(wanted.wait_s)});
   if (!arguments.id.empty()) words.insert(words.end(), {"--id", arguments.id});
+  const std::string& reason = arguments.global.message;
+  if (!reason.empty()) words.insert(words.end(), {"--reason", reason});
+  if (session.is_json() && !is_worker) words.insert(words.end(), {"--format", "json"});
   return become_companion(session, false, std::move(words));
 }
 

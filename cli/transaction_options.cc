@@ -1,8 +1,11 @@
+#include "base/text.h"
 #include "cli/option_table.h"
 #include "tools/shapes.h"
 
 namespace galley {
 namespace {
+
+constexpr uint32_t kMostWaitSeconds = 86'400;
 
 void add_call_options(OptionTable& table, CLI::App* call) {
   CallArguments& about = table.arguments().call;
@@ -232,6 +235,11 @@ void add_job_commands(OptionTable& table) {
       ->type_name("FILE");
   submit
       ->add_option("--wait", args.serve.wait_s, "Wait so long for the job's receipt, and print it")
+      ->check([](const std::string& word) {
+        const auto seconds = number_of<uint32_t>(word);
+        const bool is_good = seconds && *seconds <= kMostWaitSeconds;
+        return is_good ? std::string() : "'" + word + "' is not a number of seconds up to a day";
+      })
       ->type_name("SECONDS");
   CLI::App* jobs =
       table.add("jobs", "List the receipts of jobs, one JSON object per line", kTransactionGroup);

@@ -25,19 +25,22 @@
 #include "server/nats/nats_door.h"
 #include "server/telemetry/telemetry.h"
 #include "staging/fs/host_file.h"
+#include "tools/json_input.h"
 #include "tools/profiles.h"
 
 namespace {
 
 using galley::ErrorKind;
 using galley::Result;
+using nlohmann::ordered_json;
 
 constexpr const char* kUsage =
     "usage: galley-serve-nats --workspace DIR --address nats://HOST:PORT [--config FILE]"
     " [--profile NAME]\n"
     "       galley-serve-nats worker --address … --config FILE\n"
-    "       galley-serve-nats submit --address … [--config FILE] [--job FILE] [--wait SECONDS]\n"
-    "       galley-serve-nats jobs --address … [--config FILE] [--id ID]\n";
+    "       galley-serve-nats submit --address … [--config FILE] [--job FILE] [--reason TEXT]"
+    " [--wait SECONDS] [--format text|json]\n"
+    "       galley-serve-nats jobs --address … [--config FILE] [--id ID] [--format text|json]\n";
 constexpr int kNotDone = 1;  ///< exit status of a job without a change on its branch
 constexpr int kLookEveryMs = 100;
 constexpr uint32_t kMostWaitSeconds = 86'400;
@@ -49,6 +52,9 @@ void end_serving(int /*signal*/) { must_end = true; }
 void log_line(const std::string& line) {
   std::fputs(("galley-serve-nats: " + line + "\n").c_str(), stderr);
 }
+
+/// A line of a command that a person typed as `galley …`.
+void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
 using Values = std::map<std::string, std::string>;
 
@@ -127,11 +133,61 @@ Result<int> work(const Values& values) {
   return 0;
 }
 
+bool wants_json(const Values& values) {
+  const auto format = values.find("--format");
+  return format != values.end() && format->second == "json";
+}
+
 /// On a terminal as ASCII: a receipt has texts of others, with characters that terminals obey.
-void print_receipt(const std::string& receipt) {
-  const auto document = nlohmann::ordered_json::parse(receipt, nullptr, false);
+void print_document(const ordered_json& document) {
   const bool is_ascii = ::isatty(STDOUT_FILENO) != 0;
-  std::puts(document.dump(-1, ' ', is_ascii, nlohmann::json::error_handler_t::replace).c_str());
+  std::puts(document.dump(-1, ' ', is_ascii, ordered_json::error_handler_t::replace).c_str());
+}
+
+ordered_json document_of(const std::string& receipt) {
+  return ordered_json::parse(receipt, nullptr, false);
+}
+
+int print_receipt(const Values& values, const galley::JobBook::Entry& known) {
+  ordered_json document = document_of(known.receipt);
+  if (wants_json(values)) {
+    ordered_json whole = {{"schema", "galley.job/1"}, {"ok", known.is_success()}};
+    if (!known.is_success()) {
+      whole["reason"] = document.value("reason", "");
+      whole["message"] = document.value("message", "");
+    }
+    whole["receipt"] = std::move(document);
+    document = std::move(whole);
+  }
+  print_document(document);
+  return known.is_success() ? 0 : kNotDone;
+}
+
+/// Tells what a job waits for.
+Result<galley::Error> not_ended(const Values& values, galley::JobQueue& queue,
+                                const std::string& id, const galley::JobBook::Entry& known) {
+  std::string what = " waits for a worker";
+  if (known.revision == 0) {
+    GALLEY_ASSIGN(const bool is_waiting, queue.is_waiting(id));
+    if (!is_waiting) {
+      return galley::Error{
+          ErrorKind::kUsage, "job.unknown",
+          "there is no job '" + id + "' in the queue, and no receipt of the last " + "30 days", "",
+          0};
+    }
+  } else if (known.is_held) {
+    what = " is being performed";
+  } else if (known.tries > 0) {
+    what = " waits for its next try";
+  }
+  if (known.tries > 0) {
+    what += "; " + std::to_string(known.tries) + (known.tries == 1 ? " try" : " tries") +
+            " failed, the last one because " + galley::printable_line(known.met);
+  }
+  return galley::Error{ErrorKind::kTimeout, "job.not_ended",
+                       "the job '" + id + "'" + what + "; look again: galley jobs " + id +
+                           " --nats " + galley::shown_address(values.at("--address")),
+                       "", 0};
 }
 
 /// Waits for the receipt of a job, prints it, and returns the exit status. An empty digest stands
@@ -142,17 +198,24 @@ Result<int> await_receipt(const Values& values, galley::JobQueue& queue,
   while (true) {
     GALLEY_ASSIGN(const galley::JobBook::Entry known, queue.find(job.id));
     GALLEY_TRY(galley::JobBook::check_same(job.id, job.digest, known.job));
-    if (!known.receipt.empty() && known.revision != job.dead) {
-      print_receipt(known.receipt);
-      return known.is_success() ? 0 : kNotDone;
-    }
+    if (!known.receipt.empty() && known.revision != job.dead) return print_receipt(values, known);
     if (must_end || std::chrono::steady_clock::now() >= end) {
-      return galley::fail(ErrorKind::kTimeout, "job.not_ended",
-                          "the job '" + job.id + "' has not ended; look again: galley jobs " +
-                              job.id + " --nats " + galley::shown_address(values.at("--address")));
+      GALLEY_ASSIGN(galley::Error why, not_ended(values, queue, job.id, known));
+      return galley::fail(std::move(why));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kLookEveryMs));
   }
+}
+
+/// The job with the reason of the command line. What is not a JSON object is refused later.
+Result<std::string> with_reason(std::string job, const std::string& reason) {
+  if (reason.empty()) return job;
+  galley::JsonLimits limits;
+  limits.max_bytes = galley::Job::kMostBytes;
+  GALLEY_ASSIGN(nlohmann::json document, galley::parse_json(job, limits));
+  if (!document.is_object()) return job;
+  document["reason"] = reason;
+  return galley::json_text(document);
 }
 
 Result<int> submit(const Values& values) {
@@ -161,28 +224,44 @@ Result<int> submit(const Values& values) {
   if (!seconds || *seconds > kMostWaitSeconds) {
     return galley::fail(ErrorKind::kUsage, "nats.arguments", "--wait takes seconds, at most a day");
   }
-  GALLEY_ASSIGN(const std::string text,
+  GALLEY_ASSIGN(std::string text,
                 galley::read_host_file(values.at("--job"), galley::Job::kMostBytes));
+  GALLEY_ASSIGN(text, with_reason(std::move(text), values.at("--reason")));
   GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
   GALLEY_ASSIGN(const galley::JobQueue::Submitted job, queue->submit(text));
   if (*seconds > 0) return await_receipt(values, *queue, job, *seconds);
-  std::puts(job.id.c_str());
+  if (wants_json(values)) {
+    print_document({{"schema", "galley.submit/1"}, {"ok", true}, {"id", job.id}});
+  } else {
+    std::puts(job.id.c_str());
+  }
   return 0;
 }
 
 Result<int> list_jobs(const Values& values) {
   GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
-  GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
-  if (const std::string& id = values.at("--id"); !id.empty()) {
-    if (!galley::is_job_id(id)) {
-      return galley::fail(ErrorKind::kUsage, "nats.arguments", "--id takes the id of a job");
-    }
-    return await_receipt(values, *queue, {id, {}}, 0);
+  const std::string& id = values.at("--id");
+  if (!id.empty() && !galley::is_job_id(id)) {
+    return galley::fail(ErrorKind::kUsage, "job.malformed",
+                        "'" + galley::printable_line(id) +
+                            "' is not the id of a job: it has 1 to " +
+                            "64 letters, digits, '-' and '_'");
   }
+  GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
+  if (!id.empty()) return await_receipt(values, *queue, {id, {}}, 0);
   GALLEY_ASSIGN(const auto receipts, queue->receipts());
-  for (const std::string& receipt : receipts) print_receipt(receipt);
   GALLEY_ASSIGN(const uint64_t waiting, queue->waiting());
-  log_line(std::to_string(waiting) + " jobs have not ended");
+  if (wants_json(values)) {
+    ordered_json all = ordered_json::array();
+    for (const std::string& receipt : receipts) all.push_back(document_of(receipt));
+    print_document({{"schema", "galley.jobs/1"},
+                    {"ok", true},
+                    {"receipts", std::move(all)},
+                    {"not_ended", waiting}});
+    return 0;
+  }
+  for (const std::string& receipt : receipts) print_document(document_of(receipt));
+  say(std::to_string(waiting) + " jobs have not ended");
   return 0;
 }
 
@@ -193,7 +272,24 @@ struct Mode {
   Result<int> (*run)(const Values& values);
 };
 
-Result<int> run_mode(int argc, char** argv) {
+/// Says why a mode failed, and returns the exit status.
+int report(const galley::Error& error, const Mode& mode, const Values& values) {
+  const bool is_usage = error.reason == "nats.arguments";
+  if (wants_json(values)) {
+    print_document({{"schema", "galley.error/1"},
+                    {"ok", false},
+                    {"reason", error.reason},
+                    {"message", error.message}});
+  } else if (is_usage || mode.defaults.count("--format") == 0) {
+    log_line(error.message);
+  } else {
+    say("galley: " + galley::printable_line(error.message));
+  }
+  if (is_usage) std::fputs(kUsage, stderr);
+  return galley::exit_status(error.kind);
+}
+
+int run_mode(int argc, char** argv) {
   const Values shared = {{"--address", ""}, {"--config", ""}};
   const auto with = [&](Values more) {
     more.insert(shared.begin(), shared.end());
@@ -201,21 +297,27 @@ Result<int> run_mode(int argc, char** argv) {
   };
   const Mode modes[] = {
       {"worker", with({}), {"--address", "--config"}, work},
-      {"submit", with({{"--job", "/dev/stdin"}, {"--wait", "0"}}), {"--address"}, submit},
-      {"jobs", with({{"--id", ""}}), {"--address"}, list_jobs},
+      {"submit",
+       with({{"--job", "/dev/stdin"}, {"--wait", "0"}, {"--reason", ""}, {"--format", "text"}}),
+       {"--address"},
+       submit},
+      {"jobs", with({{"--id", ""}, {"--format", "text"}}), {"--address"}, list_jobs},
       {nullptr,
        with({{"--workspace", ""}, {"--profile", "nachos"}}),
        {"--workspace", "--address"},
        serve},
   };
-  for (const Mode& mode : modes) {
-    const bool is_named = mode.name != nullptr;
-    if (is_named && (argc < 2 || std::string_view(argv[1]) != mode.name)) continue;
-    GALLEY_ASSIGN(const Values values,
-                  read_arguments(argc, argv, is_named ? 2 : 1, mode.defaults, mode.needed));
-    return mode.run(values);
+  size_t chosen = 0;
+  while (modes[chosen].name != nullptr &&
+         (argc < 2 || std::string_view(argv[1]) != modes[chosen].name)) {
+    ++chosen;
   }
-  return 0;
+  const Mode& mode = modes[chosen];
+  const auto values =
+      read_arguments(argc, argv, mode.name == nullptr ? 1 : 2, mode.defaults, mode.needed);
+  if (!values) return report(values.error(), mode, {});
+  const auto status = mode.run(*values);
+  return status ? *status : report(status.error(), mode, *values);
 }
 
 }  // namespace
@@ -225,11 +327,7 @@ int main(int argc, char** argv) {
   std::signal(SIGTERM, end_serving);
   std::signal(SIGINT, end_serving);
   try {
-    const auto served = run_mode(argc, argv);
-    if (served) return *served;
-    log_line(served.error().message);
-    if (served.error().reason == "nats.arguments") std::fputs(kUsage, stderr);
-    return galley::exit_status(served.error().kind);
+    return run_mode(argc, argv);
   } catch (const std::exception& error) {
     log_line(std::string("unexpected: ") + error.what());
     return galley::exit_status(ErrorKind::kInternal);
