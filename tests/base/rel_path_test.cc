@@ -32,8 +32,8 @@ TEST(RelPath, EveryNameOfADirectoryEntryIsAPath) {
 }
 
 TEST(RelPath, RefusesAmbiguousAndEscapingPaths) {
-  for (const std::string_view bad :
-       {"", ".", "..", "../x", "a/../b", "a//b", "/etc/passwd", "a/./b", "a/..", ".//", ".//.", ".//../a"}) {
+  for (const std::string_view bad : {"", ".", "..", "../x", "a/../b", "a//b", "/etc/passwd",
+                                     "a/./b", "a/..", ".//", ".//.", ".//../a"}) {
     const auto path = RelPath::parse(bad);
     ASSERT_FALSE(path) << bad;
     EXPECT_EQ(path.error().reason, "path.invalid");
