@@ -15,6 +15,7 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "server/session/call_results.h"
 #include "server/session/conflict_answers.h"
+#include "staging/overlay/proposal_pieces.h"
 #include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
 #include "tools/schema.h"
@@ -436,30 +437,25 @@ Result<ordered_json> TransactionTools::resolve(const json& arguments) {
 
 namespace {
 
-/// The proposal without the changes at and below the paths, and without the other ends of their
-/// renames.
+/// The proposal without the pieces that change something at or below the paths.
 Result<Proposal> without(const Proposal& staged, const json& paths, const std::string& root) {
-  std::set<RelPath> dropped;
+  std::vector<RelPath> dropped;
   for (const json& each : paths) {
     GALLEY_ASSIGN(const RelPath path,
                   RelPath::parse_within(each.get_ref<const std::string&>(), root));
-    const size_t before = dropped.size();
-    for (const Change& change : staged.changes()) {
-      if (change.path != path && !change.path.is_below(path)) continue;
-      dropped.insert(change.path);
-      if (change.renamed_from) dropped.insert(*change.renamed_from);
+    const ChangeSet& changes = staged.changes();
+    const bool is_staged = std::any_of(changes.begin(), changes.end(), [&](const Change& change) {
+      return change.path == path || change.path.is_below(path);
+    });
+    if (!is_staged) {
+      return fail(ErrorKind::kUsage, "rollback.unknown_path",
+                  "nothing is staged at '" + path.str() + "'; galley_status lists what is",
+                  path.str());
     }
-    if (dropped.size() > before) continue;
-    return fail(ErrorKind::kUsage, "rollback.unknown_path",
-                "nothing is staged at '" + path.str() + "'; galley_status lists what is",
-                path.str());
+    dropped.push_back(path);
   }
-  ChangeSet kept;
-  for (const Change& change : staged.changes()) {
-    const bool is_target = change.renamed_from && dropped.contains(*change.renamed_from);
-    if (!dropped.contains(change.path) && !is_target) kept.push_back(change);
-  }
-  return Proposal::from(std::move(kept), staged.store());
+  GALLEY_ASSIGN(const ProposalPieces pieces, ProposalPieces::split(staged));
+  return pieces.without(dropped);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -132,6 +133,22 @@ void ProposalPieces::add_pieces() {
       add(i, piece);
     }
   }
+}
+
+Result<Proposal> ProposalPieces::without(const std::vector<RelPath>& paths) const {
+  std::set<size_t> dropped;  // groups
+  for (size_t i = 0; i < cuts_.size(); ++i) {
+    const RelPath& changed = whole_.changes()[i].path;
+    const bool is_named = std::any_of(paths.begin(), paths.end(), [&](const RelPath& path) {
+      return changed == path || changed.is_below(path);
+    });
+    if (is_named) dropped.insert(cuts_[i].group);
+  }
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (!dropped.contains(cuts_[change_of_[i]].group)) chosen.push_back(i);
+  }
+  return only(chosen);
 }
 
 std::vector<ProposalPieces::Part> ProposalPieces::parts_of(

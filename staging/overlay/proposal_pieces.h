@@ -41,6 +41,8 @@ class ProposalPieces {
   [[nodiscard]] const std::vector<ProposalPiece>& pieces() const { return pieces_; }
   /// Returns a proposal of only these pieces. `chosen` has ascending indexes of pieces().
   [[nodiscard]] Result<Proposal> only(const std::vector<size_t>& chosen) const;
+  /// Returns a proposal without each piece that has a change at or below one of these paths.
+  [[nodiscard]] Result<Proposal> without(const std::vector<RelPath>& paths) const;
 
  private:
   /// A changed text and its edit script, in hunks.

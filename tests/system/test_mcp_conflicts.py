@@ -236,6 +236,36 @@ class Parts(McpCase):
         self.assertEqual((self.work / "b.txt").read_text(), "b\n")
         self.assertFalse((self.work / "src").exists())
 
+    def test_a_deleted_file_comes_back_with_its_folders(self):
+        self.need_walls()
+        client = self.connect()
+        (self.work / "src" / "in").mkdir(parents=True)
+        for name in ("src/a", "src/in/b", "src/in/c"):
+            (self.work / name).write_text("x\n")
+        client.call("Bash", command="rm -r src")
+        dropped = client.call("galley_rollback", paths=["src/in/b"])
+        self.assertEqual([change["path"] for change in dropped["structuredContent"]["changes"]], ["src/a", "src/in/c"])
+        client.call("galley_commit")
+        self.assertEqual(sorted(path.name for path in (self.work / "src").rglob("*")), ["b", "in"])
+
+    def test_folders_that_were_made_for_a_dropped_file_are_dropped(self):
+        client = self.connect()
+        client.call("Write", file_path="docs/new/x.txt", content="x\n")
+        client.call("Write", file_path="docs/y.txt", content="x\n")
+        dropped = client.call("galley_rollback", paths=["docs/new/x.txt"])
+        self.assertEqual([change["path"] for change in dropped["structuredContent"]["changes"]], ["docs", "docs/y.txt"])
+        dropped = client.call("galley_rollback", paths=["docs/y.txt"])
+        self.assertEqual(dropped["structuredContent"]["changes"], [])
+
+    def test_a_file_in_a_folder_that_replaced_a_file_is_dropped_with_it(self):
+        self.need_walls()
+        client = self.connect()
+        client.call("Bash", command="rm a.txt; mkdir a.txt; echo x > a.txt/f; echo x > b.txt")
+        client.call("galley_rollback", paths=["a.txt/f"])
+        client.call("galley_commit")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+        self.assertTrue((self.work / "b.txt").exists())
+
     def test_a_path_that_is_not_staged_is_an_error_and_drops_nothing(self):
         client = self.connect()
         client.call("Write", file_path="b.txt", content="x\n")
