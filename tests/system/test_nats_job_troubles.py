@@ -1,5 +1,6 @@
 """Jobs that meet troubles which last, and what people are told about them."""
 
+import http.client
 import http.server
 import json
 import os
@@ -11,6 +12,7 @@ import unittest
 import hostile
 import support
 from nats_client import NatsClient
+from terminal_session import wait_until
 from test_nats_jobs import PATCH, JobCase
 
 
@@ -209,20 +211,25 @@ class Queues(TroubleCase):
             time.sleep(0.1)
         self.assertEqual(len(self.letters()), 6)
 
-    def test_a_job_wakes_one_idle_worker(self):
-        client = self.nats()
-        asked = client.subscribe("$JS.API.STREAM.INFO.GALLEY_JOBS")
-        worker = self.start_worker()
-        for _ in range(6):
-            client.next(asked)  # then it waits for a second
-        job = self.job(self.make_repository())
-        begun = client.subscribe("galley.progress.j1")
-        client.next(asked)
-        sent = time.monotonic()
-        client.publish("galley.jobs.normal.0", json.dumps(job).encode())
-        client.next(begun)
-        self.assertEqual(len(worker.log.lines), 1)
-        print(f"a worker that waited began after {time.monotonic() - sent:.3f} s")
+    def listeners(self):
+        """Returns how many clients of the server are told of new jobs."""
+        monitor = http.client.HTTPConnection("127.0.0.1", self.server.monitor, timeout=60)
+        monitor.request("GET", "/connz?subs=1")
+        clients = json.loads(monitor.getresponse().read())["connections"]
+        monitor.close()
+        return sum("galley.jobs.>" in client.get("subscriptions_list", []) for client in clients)
+
+    def test_only_an_idle_worker_is_told_of_a_new_job(self):
+        repository = self.make_repository()
+        rules = self.scratch / "rules.toml"
+        rules.write_text('[[validator]]\nname = "slow"\ncommand = ["sleep", "300"]\ntimeout_ms = 300000\n')
+        progress = (client := self.nats()).subscribe("galley.progress.j1")
+        self.start_worker(f'galley_toml = "{rules}"\ndrain_ms = 1\n')
+        self.assertTrue(wait_until(lambda: self.listeners() == 1))
+        self.submit(self.job(repository), wait=0)
+        while client.next(progress)[2] != b"judging by slow":
+            pass
+        self.assertEqual(self.listeners(), 0)
 
     def test_records_of_a_clone_that_is_made_again_are_published(self):
         repository = self.make_repository()
