@@ -943,6 +943,7 @@ class Crashes(JobCase):
         self.assertEqual(self.history(repository), [""] * 7 + ["job-j1"])
 
     def test_killed_workers_and_a_restarted_server_lose_no_job_and_do_none_twice(self):
+        signal.alarm(max(support.TEST_LIMIT_S, 6 * self.JOBS))  # on a busy machine, 300 jobs need minutes
         names = ("one", "two", "three")
         repositories = {name: self.make_repository(name, [("count.txt", "0\n"), *((f"f{i}.txt", "old\n") for i in range(self.JOBS))])
                         for name in names}
