@@ -180,6 +180,7 @@ Result<galley::Error> not_ended(const Values& values, galley::JobQueue& queue,
   } else if (known.tries > 0) {
     what = " waits for its next try";
   }
+  if (known.lost > 0) what += "; workers that it lost: " + std::to_string(known.lost);
   if (known.tries > 0) {
     what += "; " + std::to_string(known.tries) + (known.tries == 1 ? " try" : " tries") +
             " failed, the last one because " + galley::printable_line(known.met);

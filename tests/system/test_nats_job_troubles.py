@@ -130,6 +130,9 @@ class WhatPeopleAreTold(TroubleCase):
 
     def test_what_a_job_waits_for_is_told(self):
         self.assertIn(b"there is no job 'j1'", self.queue("jobs", "j1", expect=2).stderr)
+        self.put_claim(lost=3)
+        self.assertIn(b"workers that it lost: 3", self.queue("jobs", "j1", expect=3).stderr)
+        self.forget_jobs()
         self.queue("submit", job=self.job(f"{self.repositories}/absent.git"), expect=0)
         self.assertIn(b"the job 'j1' waits for a worker", self.queue("jobs", "j1", expect=3).stderr)
         self.assertIn(b"there is no job 'j2'", self.queue("jobs", "j2", expect=2).stderr)
