@@ -176,7 +176,7 @@ Error fetch_error(std::string_view complaint) {
   why.message = "the branch cannot be fetched: " + why.message;
   for (const std::string_view words :
        {"' not found", "Repository not found", "does not appear to be a git repository",
-        "is this a git repository?", "repository not exported"}) {
+        "is this a git repository?", "repository not exported", "invalid gitfile format"}) {
     if (complaint.find(words) == complaint.npos) continue;
     why.kind = ErrorKind::kNotFound;
     why.reason = kNoRepository;

@@ -68,9 +68,11 @@ class Addresses(TroubleCase):
 
     def test_a_job_without_a_repository_is_refused_after_five_tries(self):
         missing = self.page(b"gone", 404)
-        for address, place in ((self.repositories, f"{self.repositories}/absent.git"), (missing.rstrip("/"), missing + "absent.git"),
-                               (self.page(b"<html>\nno git\n</html>\n")[:-1], None), (self.page(b"<html>no git</html>")[:-1], None)):
-            place = place or f"{address}/absent.git"
+        self.repositories.mkdir()
+        (self.repositories / "file").write_text("x")
+        pages = [self.page(b"<html>\nno git\n</html>\n"), self.page(b"<html>no git</html>")]
+        for address, name in ((self.repositories, "absent.git"), (self.repositories, "file"), *((page[:-1], "absent.git") for page in (missing, *pages))):
+            place = f"{address}/{name}"
             with self.subTest(place):
                 worker = self.start_worker(address=address)
                 self.put_claim(tries=7, missing=4)
