@@ -166,7 +166,7 @@ Json result_json(const CommandResult& result, const std::string& tx) {
     document["reason"] = error.reason;
     document["message"] = error.message;
   }
-  const auto lost = result.lost.sentences();
+  const auto lost = result.losses();
   if (!lost.empty()) document["lost"] = lost;
   document["refused"] = Json::array();
   for (const RefusedEffect& effect : result.refused) {
@@ -196,7 +196,7 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
     }
   }
   for (const std::string& host : result.refused_hosts) session.say(refused_host_text(host));
-  for (const std::string& lost : result.lost.sentences()) session.say(lost);
+  for (const std::string& lost : result.losses()) session.say(lost);
   if (result.restricts_programs && result.exit_code == kCannotExecute) {
     session.say(
         "sandbox.allow and exec capabilities hold for what a program starts, too: add what "
@@ -211,11 +211,9 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
   if (is_plain && result.staged_paths == 0 && !has_failed) return;
   // With --commit the outcome of the commit is said instead.
   if (is_plain && session.arguments().exec.commits && result.effects_staged) return;
-  const bool has_ignored = result.effects_staged && result.ignored_paths > 0;
-  session.say(fmt::format(
-      "{}{}; {} staged{}{}", ended, is_plain ? "" : " in " + result.walls,
-      counted(result.staged_paths, "path"), result.effects_staged ? "" : ", effects dropped",
-      has_ignored ? ", " + counted(result.ignored_paths, "path") + " ignored by git not" : ""));
+  session.say(fmt::format("{}{}; {} staged{}", ended, is_plain ? "" : " in " + result.walls,
+                          counted(result.staged_paths, "path"),
+                          result.effects_staged ? "" : ", effects dropped"));
 }
 
 /// Returns the command's exit status, as in a shell, or 1 if its effects could not be staged.

@@ -100,7 +100,7 @@ ordered_json command_data(const CommandResult& result) {
   for (const RefusedEffect& refused : result.refused) {
     data["refused"].push_back({{"path", refused.path}, {"why", refused.why}});
   }
-  if (auto lost = result.lost.sentences(); !lost.empty()) data["lost"] = std::move(lost);
+  if (auto lost = result.losses(); !lost.empty()) data["lost"] = std::move(lost);
   data["sandbox"] = sandbox_level_name(result.level);
   if (!result.unchecked.empty()) data["uncheckedRules"] = result.unchecked;
   return data;

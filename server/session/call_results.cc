@@ -83,6 +83,12 @@ std::string command_text(const ordered_json& data) {
   if (data.contains("kept")) {
     text += "for what is left out below: galley_output with id " + text_member(data, "kept") + "\n";
   }
+  const size_t head = text.size();
+  if (data.contains("lost")) {
+    for (const ordered_json& lost : data["lost"]) {
+      text += "note: " + printable_line(lost.get<std::string>()) + "\n";
+    }
+  }
   if (data.contains("changes")) {
     size_t shown = 0;
     for (const ordered_json& change : data["changes"]) {
@@ -94,8 +100,8 @@ std::string command_text(const ordered_json& data) {
       text += "and " + std::to_string(data["changes"].size() - kMaxCommandChanges) +
               " more paths: galley_status\n";
     }
-    if (shown > 0) text += "[stdout]\n";
   }
+  if (text.size() > head) text += "[stdout]\n";
   text += text_member(data, "stdout");
   const std::string errors = text_member(data, "stderr");
   if (!errors.empty()) text += "\n[stderr]\n" + errors;

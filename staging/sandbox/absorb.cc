@@ -84,6 +84,7 @@ class Absorption {
   Result<void> replace_directory(const Directory& opened, const RelPath& path);
   Result<void> remove(const RelPath& path, const Node& now);
   Result<void> put(const RelPath& path, const Node& node, const Node& now, int64_t mtime_ns = 0);
+  void note_ignored(const RelPath& path);
   Result<void> set_aside(const RelPath& path);
   Result<void> absorb_outputs();
   void note_deleted_contents();
@@ -228,7 +229,7 @@ Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Belo
     const auto child = child_of(path, entry.name);
     if (!child) continue;
     if (child->is_protected()) {
-      ++report_.protected_paths;
+      if (++report_.protected_paths == 1) report_.first_protected = child->str();
       GALLEY_ASSIGN(const auto opened, layer_.at(path));
       const auto objects = opened->stat(chosen_path(entry.name + "/objects"));
       const bool has_objects = objects && objects->kind == FileKind::kDirectory;
@@ -258,7 +259,7 @@ Result<void> Absorption::absorb_entry(FileKind kind, const RelPath& path, Below 
   if (is_whiteout(*at.directory, at.name)) return absorb_whiteout(path);
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
   if (ignored) {
-    ++report_.ignored;  // the next command cannot use a socket in build/
+    note_ignored(path);  // the next command cannot use a socket in build/
   } else {
     refuse(path.str(), "is a FIFO, socket or device, which a change cannot hold");
   }
@@ -272,7 +273,7 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   if (answer == IgnoreAnswer::kHoldsTracked) return remove_tracked(path, now);
   if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
   if (answer == IgnoreAnswer::kCounts) return remove(path, now);
-  ++report_.ignored;
+  note_ignored(path);
   if (rules_.is_live || now.kind == FileKind::kAbsent) return {};
   GALLEY_TRY(make_scratch_parents(path));
   return hide(path);
@@ -529,6 +530,11 @@ Result<void> Absorption::make_scratch_parents(const RelPath& path) {
   return set_owner_like(scratch_, parent, like);
 }
 
+void Absorption::note_ignored(const RelPath& path) {
+  if (report_.first_ignored.empty()) report_.first_ignored = path.str();
+  ++report_.ignored;
+}
+
 Result<void> Absorption::set_aside(const RelPath& path) {
   if (outputs_are_last_) return stash(path);
   outputs_.push_back(path);
@@ -614,7 +620,7 @@ Result<ContentId> Absorption::output_content(const RelPath& path, FileKind kind)
 Result<void> Absorption::stash(const RelPath& path) {
   GALLEY_TRY(check_time());
   if (rules_.is_live) {
-    ++report_.ignored;
+    note_ignored(path);
     return {};
   }
   GALLEY_ASSIGN(const FileStat look, stat(path));
@@ -629,7 +635,7 @@ Result<void> Absorption::stash(const RelPath& path) {
   }
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(scratch_, path));
   GALLEY_TRY(make_scratch_parents(path));
-  ++report_.ignored;
+  note_ignored(path);
   {
     GALLEY_ASSIGN(const Place from, place(path));
     auto moved = from.directory->rename(from.name, scratch_, path, RenameMode::kReplace);
@@ -641,7 +647,7 @@ Result<void> Absorption::stash(const RelPath& path) {
 /// An output that the command deleted. Only what the workspace has needs to be hidden: a whiteout
 /// over nothing would be listed as an entry that does not exist.
 Result<void> Absorption::stash_whiteout(const RelPath& path) {
-  ++report_.ignored;
+  note_ignored(path);
   GALLEY_TRY(drop_outputs(path));
   GALLEY_ASSIGN(const FileStat below, reachable_stat(overlay_.workspace(), path));
   if (below.kind == FileKind::kAbsent) return {};

@@ -55,6 +55,8 @@ struct AbsorbReport {
   uint64_t staged = 0;
   uint64_t ignored = 0;
   uint64_t protected_paths = 0;
+  std::string first_ignored;              ///< one of the ignored paths
+  std::string first_protected;            ///< one of the protected paths
   std::vector<std::string> nested_git;    ///< `.git` below the root with new objects
   std::vector<std::string> left_special;  ///< special files that were deleted, but stay
   std::vector<RefusedEffect> refused;     ///< not empty: the overlay is unchanged

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "staging/overlay/change_set.h"
 
@@ -53,6 +54,25 @@ std::vector<std::string> LostWithCommand::sentences() const {
         fmt::format("the command's own temporary directory is gone, with {}{}: write "
                     "what must stay into the workspace",
                     file.empty() ? "its files" : file, files > 1 && !file.empty() ? ", ..." : ""));
+  }
+  return all;
+}
+
+std::vector<std::string> CommandResult::losses() const {
+  std::vector<std::string> all = lost.sentences();
+  if (!effects_staged) return all;
+  if (ignored_paths > 0) {
+    all.push_back(
+        fmt::format("git ignores '{}'{}, which it changed: not proposed, unless "
+                    "sandbox.propose_ignored is true",
+                    printable_line(ignored_path),
+                    ignored_paths > 1 ? " and " + counted(ignored_paths - 1, "more path") : ""));
+  }
+  if (protected_paths > 0) {
+    all.push_back(fmt::format(
+        "what it wrote in '{}' is dropped: no change contains a .git, .galley or .sage; to "
+        "make a repository, run git outside of Galley",
+        printable_line(protected_path)));
   }
   return all;
 }

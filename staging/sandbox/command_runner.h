@@ -194,8 +194,10 @@ struct CommandResult {
 
   bool effects_staged = false;  ///< false: the effects were dropped
   uint64_t staged_paths = 0;
-  uint64_t ignored_paths = 0;              ///< git-ignored: kept in the scratch layer, not proposed
-  uint64_t protected_paths = 0;            ///< below .git, .galley or .sage: dropped
+  uint64_t ignored_paths = 0;    ///< git-ignored: kept in the scratch layer, not proposed
+  uint64_t protected_paths = 0;  ///< .git, .galley or .sage: dropped
+  std::string ignored_path;      ///< the first of each kind, if there is one
+  std::string protected_path;
   std::vector<RefusedEffect> refused;      ///< not empty: nothing was staged
   std::vector<std::string> refused_hosts;  ///< `host:port` that were asked for, not in `hosts`
   std::map<RelPath, std::string> collected;
@@ -206,6 +208,8 @@ struct CommandResult {
   uint64_t peak_memory_bytes = 0;
   uint64_t written_bytes = 0;
 
+  /// Says what the command did that is not staged, one sentence for each kind, with the remedy.
+  [[nodiscard]] std::vector<std::string> losses() const;
   [[nodiscard]] bool succeeded() const {
     return exit_code.has_value() && *exit_code == 0 && !breach;
   }

@@ -79,6 +79,8 @@ Result<void> ReadBack::absorb(const Command& command, const FinishedLayer& layer
   result.staged_paths = result.effects_staged ? report->staged : 0;
   result.ignored_paths = report->ignored;
   result.protected_paths = report->protected_paths;
+  result.ignored_path = std::move(report->first_ignored);
+  result.protected_path = std::move(report->first_protected);
   return {};
 }
 

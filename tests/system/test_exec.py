@@ -320,6 +320,16 @@ class Exec(SystemCase):
         said = self.galley("exec", "--drop-on-failure", "--", "true", expect=2).stderr.decode()
         self.assertIn("--commit", said)
 
+    def test_what_is_not_staged_is_named(self):
+        self.make_repository("build/")
+        script = "mkdir build; echo 1 > build/x; echo 1 > build/y; git init -q sub; echo 2 > sub/f"
+        for option in ("--begin", "--commit"):
+            said = self.galley("exec", option, "--", "sh", "-c", script, expect=0).stderr.decode()
+            self.assertIn("git ignores 'build', which it changed: not proposed", said)
+            self.assertIn("what it wrote in 'sub/.git' is dropped", said)
+            said = self.galley("exec", option, "--", "sh", "-c", "mkdir build; echo 1 > build/x", expect=0).stderr.decode()
+            self.assertIn("git ignores 'build", said)
+
     def in_one_transaction(self, *scripts, expect=0):
         """Returns what the last of the commands said."""
         self.galley("begin", expect=0)

@@ -401,6 +401,15 @@ class Editing(McpCase):
         self.assertFalse(client.call("Bash", command="test ! -e new.txt")["isError"])
         self.assertEqual(self.galley("call", "Bash", '{"command": "mkfifo pipe"}', "--begin", expect=1).returncode, 1)
 
+    def test_what_a_command_did_that_is_not_staged_is_named(self):
+        self.git("init", "-q")
+        client = self.connect()
+        (self.work / ".gitignore").write_text("build/\n")
+        said = self.text(client.call("Bash", command="mkdir build; echo 1 > build/x; git init -q sub; echo out"))
+        self.assertIn("note: git ignores 'build'", said)
+        self.assertIn("note: what it wrote in 'sub/.git' is dropped", said)
+        self.assertTrue(said.endswith("[stdout]\nout\n"), said)
+
     def test_an_undo_is_taken_back_as_its_answer_says(self):
         client = self.connect("--autocommit")
         for name in ("b.txt", "c.txt"):
