@@ -1,5 +1,7 @@
 #include "staging/sandbox/absorb.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <map>
@@ -373,6 +375,14 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const Place at, place(path));
   if (rules_.is_live) return absorb_live_file(at, path);
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+  if (rules_.max_file_bytes != 0 && stat.size > rules_.max_file_bytes) {
+    report_.has_cut_files = true;
+    refuse(path.str(),
+           fmt::format("reached the limit of {} bytes and was cut off there; a higher limit: "
+                       "--file-size, or sandbox.max_file_bytes in galley.toml",
+                       rules_.max_file_bytes));
+    return {};
+  }
   if (stat.size > limits::kMaxFileBytes) {
     refuse(path.str(), "is larger than " + std::to_string(limits::kMaxFileBytes) + " bytes");
     return {};

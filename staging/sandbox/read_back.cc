@@ -61,9 +61,10 @@ Result<void> ReadBack::absorb(const Command& command, const FinishedLayer& layer
                               CommandResult& result) const {
   GALLEY_ASSIGN(const auto scratch, homes_->open_scratch());
   GALLEY_ASSIGN(const int64_t ended_ns, file_system_now());
+  const uint64_t file_bytes = command.limits.with_defaults().max_file_bytes;
   const AbsorbRules rules{
       is_ignored_, command.propose_ignored,   command.keep, layer.deleted, layer.began_ns,
-      ended_ns,    deadline(command, result), clock_};
+      ended_ns,    deadline(command, result), clock_,       file_bytes};
   const auto before = clock_->steady();
   auto report = absorb_layer(layer.upper, *scratch, overlay, rules);
   if (!report && report.error().kind == ErrorKind::kTimeout) {
@@ -74,6 +75,9 @@ Result<void> ReadBack::absorb(const Command& command, const FinishedLayer& layer
     return {};
   }
   if (!report) return fail(report.error());
+  if (report->has_cut_files) {
+    result.breach = LimitBreach{LimitKind::kFileSize, file_bytes, file_bytes};
+  }
   result.refused = std::move(report->refused);
   result.effects_staged = result.refused.empty();
   result.staged_paths = result.effects_staged ? report->staged : 0;

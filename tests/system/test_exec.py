@@ -330,6 +330,16 @@ class Exec(SystemCase):
             said = self.galley("exec", option, "--", "sh", "-c", "mkdir build; echo 1 > build/x", expect=0).stderr.decode()
             self.assertIn("git ignores 'build", said)
 
+    def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
+        whole = "head -c 1048576 /dev/zero > whole"
+        self.galley("exec", "--commit", "--file-size", "1mb", "--", "sh", "-c", whole, expect=0)
+        for setting in ("", "trap '' XFSZ; "):
+            script = setting + "head -c 1048577 /dev/zero > cut; exit 0"
+            said = self.galley("exec", "--commit", "--file-size", "1mb", "--", "sh", "-c", script, expect=3).stderr.decode()
+            self.assertIn("refused: cut reached the limit of 1048576 bytes", said)
+            self.assertFalse((self.work / "cut").exists())
+        self.assertTrue((self.work / "whole").exists())
+
     def in_one_transaction(self, *scripts, expect=0):
         """Returns what the last of the commands said."""
         self.galley("begin", expect=0)

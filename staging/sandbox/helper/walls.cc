@@ -190,7 +190,8 @@ bool apply_limits(const SandboxRequest& request, SetupFailure& failure) {
   bool done = limit(RLIMIT_CORE, 0) && limit(RLIMIT_MSGQUEUE, kQueueBytes) &&
               limit(RLIMIT_NOFILE, request.open_files) &&
               limit(RLIMIT_NPROC, request.processes + 1);
-  if (request.file_bytes != 0) done = done && limit(RLIMIT_FSIZE, request.file_bytes);
+  // One byte more than allowed, which shows that a file was cut off there.
+  if (request.file_bytes != 0) done = done && limit(RLIMIT_FSIZE, request.file_bytes + 1);
   if (request.memory_bytes != 0) done = done && limit(RLIMIT_DATA, request.memory_bytes);
   if (request.cpu_s != 0) done = done && limit(RLIMIT_CPU, request.cpu_s + 1);
   return done || failed(failure, "set the resource limits");
