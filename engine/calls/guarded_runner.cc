@@ -194,6 +194,7 @@ class GuardedRunner final : public CommandRunner {
   Result<CommandRunner*> need_sandbox() {
     const std::lock_guard lock(mutex_);
     if (sandbox_ != nullptr) return sandbox_.get();
+    if (options_.before_first) GALLEY_TRY(options_.before_first());
     SandboxOptions options = sandbox_options();
     options.layer_home = options_.layer_home;
     options.keep_home = options_.keep_home;

@@ -18,11 +18,12 @@ inline constexpr std::chrono::milliseconds kMaxIgnoreTime{10'000};
 
 /// The options of a runner for one transaction.
 struct GuardedRunnerOptions {
-  std::string workspace;    ///< absolute path of the root
-  Principals who;           ///< their rules apply
-  std::string layer_home;   ///< as SandboxOptions::layer_home
-  std::string keep_home;    ///< as SandboxOptions::keep_home
-  bool is_offline = false;  ///< a preview: commands run without the network
+  std::string workspace;                       ///< absolute path of the root
+  Principals who;                              ///< their rules apply
+  std::string layer_home;                      ///< as SandboxOptions::layer_home
+  std::string keep_home;                       ///< as SandboxOptions::keep_home
+  bool is_offline = false;                     ///< a preview: commands run without the network
+  std::function<Result<void>()> before_first;  ///< called before the first command; may be empty
   /// Returns the value of SandboxOptions::scratch_home. Called before the first command; may be
   /// empty.
   std::function<Result<std::string>()> scratch_home;

@@ -80,11 +80,15 @@ Result<bool> PersistentState::find_home() {
 }
 
 /// Git has checked the owner of the repository.
+Result<void> PersistentState::check_owner() const {
+  GALLEY_TRY(check_trusted());
+  if (state() != nullptr || place_->branch() != nullptr) return {};
+  return check_owner_of_root(*files_.get(), place_->path, rules_->user.config);
+}
+
 Result<void> PersistentState::make_home() {
   const GitBranch* branch = place_->branch();
-  if (branch == nullptr) {
-    return check_owner_of_root(*files_.get(), place_->path, rules_->user.config);
-  }
+  if (branch == nullptr) return {};
   GALLEY_ASSIGN(const auto git, open_writable_disk_directory(branch->layout().common_directory));
   GALLEY_ASSIGN(const RelPath home, RelPath::parse("galley/" + branch->name()));
   GALLEY_TRY(make_directories(*git, home, kPrivateDirectory));
@@ -102,7 +106,7 @@ void PersistentState::set_state(StateDirectory made) {
 }
 
 Result<void> PersistentState::ensure() {
-  GALLEY_TRY(check_trusted());
+  GALLEY_TRY(check_owner());
   if (state() != nullptr) return {};
   const std::lock_guard guard(mutex_);
   if (state() != nullptr) return {};  // another thread was first

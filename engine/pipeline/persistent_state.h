@@ -78,6 +78,8 @@ class PersistentState {
   [[nodiscard]] AuditLog* audit() const { return audit_.get(); }  ///< present with state()
   /// Opens a `.galley` that another process created in the meantime.
   Result<void> refresh();
+  /// Checks what ensure() checks before it creates `.galley`. Called before a program runs.
+  [[nodiscard]] Result<void> check_owner() const;
   /// Creates `.galley` if it is missing.
   Result<void> ensure();
   /// Returns the absolute path of StateDirectory::own(). Needs a state.

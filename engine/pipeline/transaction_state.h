@@ -58,6 +58,7 @@ struct Transaction::State {
       runner_options.workspace = workspace->place.path;
       runner_options.who = options.principals();
       runner_options.is_offline = options.is_preview;
+      runner_options.before_first = [this] { return workspace->persistent.check_owner(); };
       if (stage) {
         runner_options.layer_home = workspace->persistent.own_path("stage/" + stage->id());
         runner_options.scratch_home = [this] { return ensure_scratch_home(stage->directory()); };

@@ -382,6 +382,7 @@ class Roots(TrustCase):
         run = ("run", "--commit", "--allow-write", mark, "--", "sh", "-c", f"touch '{mark}/ran'; echo x > new")
         call = ("call", "--begin", "Write", '{"file_path": "new", "content": "x"}')
         for words in (("apply", "-"), ("stage", "--begin", "-"), ("begin",), run, call, ("exec", "--begin", "--", "true"),
+                      ("exec", "--commit", "--", "sh", "-c", "echo x > new; echo ran >&2"),
                       ("init",), ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
             with self.subTest(command=words[0]):
                 result = self.galley("--json", *words, stdin=PATCH.encode(), expect=1)
@@ -389,6 +390,7 @@ class Roots(TrustCase):
                 allowed = {"approve": "person.no_terminal", "grant": "person.no_terminal", "commit": self.reason(result)}
                 self.assertEqual(self.reason(result), allowed.get(words[0], "workspace.foreign_owner"))
                 self.assertEqual(support.snapshot(self.work), before)
+                self.assertNotIn(b"ran\n", result.stderr)
                 self.assertEqual(list(mark.iterdir()), [])
         self.galley("preview", "-", stdin=PATCH.encode(), expect=0)
         self.own_config(f'safe_directories = ["{self.work}"]\n')
