@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -265,9 +266,14 @@ Result<Transaction> transaction_of_exec(Session& session) {
   return workspace->begin(who);
 }
 
-/// Begins to watch a command whose changes are committed; null for other commands.
+/// Begins to watch a command. A command whose changes are committed also ends early enough before
+/// its time limit.
 Result<std::unique_ptr<EarlyEnd>> early_end_of(Session& session, Command& command) {
-  if (!session.arguments().exec.commits) return std::unique_ptr<EarlyEnd>();
+  if (!session.arguments().exec.commits) {
+    GALLEY_ASSIGN(auto end, EarlyEnd::begin(std::chrono::milliseconds(0)));
+    command.end = end->token();
+    return end;
+  }
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const std::chrono::milliseconds most(rules_of(*workspace).config.sandbox.timeout_ms);
   GALLEY_ASSIGN(auto end, EarlyEnd::begin(command.limits.wall.value_or(most)));
@@ -282,19 +288,25 @@ Result<std::unique_ptr<EarlyEnd>> early_end_of(Session& session, Command& comman
 }
 
 /// Says why the command was stopped, if it was. Returns the exit status.
-int stopped_exit_status(Session& session, EarlyEnd* end, const CommandResult& result) {
-  if (end == nullptr) return exec_exit_status(result);
-  end->finish();
-  if (end->signal() != 0) {
-    session.say(fmt::format("signal {} stopped the command; what it changed before is kept",
-                            end->signal()));
-    return kSignalStatusBase + end->signal();
+int stopped_exit_status(Session& session, EarlyEnd& end, const CommandResult& result) {
+  end.finish();
+  const char* const kept =
+      result.effects_staged ? "what it changed before is kept" : "what it changed is dropped";
+  if (end.signal() == SIGPIPE) {
+    session.terminal().forget_output();
+    session.say(
+        fmt::format("the reader of the output ended, so the command was stopped; {}", kept));
+  } else if (end.signal() != 0) {
+    session.say(fmt::format("signal {} stopped the command; {}", end.signal(), kept));
   }
-  if (!end->was_late()) return exec_exit_status(result);
-  session.print_error_lines(
-      "the time limit stopped the command; what it changed before is kept. A longer limit: "
-      "--timeout, or sandbox.timeout_ms in galley.toml");
-  return kExitFailure;
+  if (end.signal() != 0) return kSignalStatusBase + end.signal();
+  if (end.was_late()) {
+    session.print_error_lines(
+        fmt::format("the time limit stopped the command; {}. A longer limit: --timeout, or "
+                    "sandbox.timeout_ms in galley.toml",
+                    kept));
+  }
+  return exec_exit_status(result);
 }
 
 /// Commits the changes of the command. If the gate refuses them or they conflict, they are dropped
@@ -334,7 +346,7 @@ Result<int> exec(Session& session) {
   GALLEY_ASSIGN(const auto early_end, early_end_of(session, command));
   GALLEY_ASSIGN(const CommandResult result, inner(transaction).run(command));
   view.finish();
-  const int status = stopped_exit_status(session, early_end.get(), result);
+  const int status = stopped_exit_status(session, *early_end, result);
   // Saving an unchanged overlay takes longer than the rest of a short command.
   if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
   if (session.arguments().exec.commits && result.staged_paths > 0) {

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <stdio_ext.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -137,6 +138,11 @@ void Terminal::print_error(std::string_view line) {
   std::fprintf(stderr, "%.*sgalley:%.*s %.*s\n", static_cast<int>(on.size()), on.data(),
                static_cast<int>(off.size()), off.data(), static_cast<int>(text.size()),
                text.data());
+}
+
+void Terminal::forget_output() {
+  __fpurge(stdout);
+  std::clearerr(stdout);
 }
 
 bool Terminal::finish() {

@@ -76,6 +76,8 @@ class Terminal {
   void say(std::string_view line);
   /// Writes an error, indented and coloured, after the program's name.
   void print_error(std::string_view line);
+  /// Drops what could not be written to stdout, because nobody reads it.
+  void forget_output();
   /// Flushes, closes the pager and waits. Returns false if stdout could not be written.
   bool finish();
 

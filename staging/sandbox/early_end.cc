@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-constexpr std::array<int, 3> kEndingSignals = {SIGTERM, SIGINT, SIGHUP};
+constexpr std::array<int, 4> kEndingSignals = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
 constexpr unsigned char kFinished = 0;
 
 /// The sandbox has the same limit. It drops the changes, so this must be first.
@@ -42,7 +42,8 @@ void restore_actions() {
 EarlyEnd::EarlyEnd(std::chrono::milliseconds limit) : limit_(limit) {
   for (size_t i = 0; i < kEndingSignals.size(); ++i) {
     (void)sigaction(kEndingSignals[i], nullptr, &usual_actions[i]);
-    if (usual_actions[i].sa_handler == SIG_IGN) continue;  // as nohup asks
+    const bool is_for_caller = kEndingSignals[i] != SIGPIPE;
+    if (is_for_caller && usual_actions[i].sa_handler == SIG_IGN) continue;  // as nohup asks
     struct sigaction action = {};
     action.sa_handler = note_ending_signal;
     action.sa_flags = SA_RESTART;

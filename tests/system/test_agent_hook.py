@@ -1183,7 +1183,7 @@ class OneWorld(HookCase):
         time.sleep(3.5)
         process.send_signal(signal.SIGCONT)
         _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 3, errors)
+        self.assertEqual(process.returncode, 128 + signal.SIGKILL, errors)
         self.assertIn(b"the time limit stopped the command", errors)
         self.assertEqual((self.work / "f").read_text(), "x\n")
         self.assertEqual(len(self.log("--session", "s")), 1)

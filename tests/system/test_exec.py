@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import time
@@ -329,6 +330,26 @@ class Exec(SystemCase):
             self.assertIn("what it wrote in 'sub/.git' is dropped", said)
             said = self.galley("exec", option, "--", "sh", "-c", "mkdir build; echo 1 > build/x", expect=0).stderr.decode()
             self.assertIn("git ignores 'build", said)
+
+    def test_effects_are_handled_as_usual_after_the_reader_of_the_output_ended(self):
+        self.need_walls()
+        for option, outcome in (("--commit", b"is kept"), ("--begin", b"is dropped"), ("--keep-on-failure", b"is kept")):
+            name = "made" + option
+            line = [GALLEY, "exec", option, "--", "sh", "-c", f"echo x > {name}; yes"]
+            piped = ["bash", "-c", 'set -o pipefail; "$@" | head -n 1', "-", *line]
+            result = subprocess.run(piped, cwd=self.work, env={**os.environ, **self.environment},
+                                    capture_output=True, check=False, timeout=60)
+            self.assertEqual((result.stdout, result.returncode), (b"y\n", 128 + signal.SIGPIPE), result.stderr)
+            self.assertIn(b"the reader of the output ended", result.stderr)
+            self.assertIn(outcome, result.stderr)
+        self.assertTrue((self.work / "made--commit").exists())
+        self.assertEqual(set(self.staged()), {"made--keep-on-failure"})
+
+    def test_a_commit_of_a_command_at_its_time_limit_has_a_true_status(self):
+        said = self.galley("exec", "--commit", "--timeout", "1", "--", "sh", "-c", "echo x > made; sleep 60",
+                           expect=128 + signal.SIGKILL).stderr
+        self.assertIn(b"the time limit stopped the command; what it changed before is kept", said)
+        self.assertTrue((self.work / "made").exists())
 
     def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
         whole = "head -c 1048576 /dev/zero > whole"
