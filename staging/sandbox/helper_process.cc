@@ -33,6 +33,7 @@ struct Ends {
 Result<Ends> make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
+  let_others_open(ends[0]);
   return Ends{duplicate_high(Fd(ends[0]).get()), duplicate_high(Fd(ends[1]).get())};
 }
 

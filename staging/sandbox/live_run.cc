@@ -57,6 +57,7 @@ Result<LiveEnds> make_channel() {
 Result<LiveEnds> make_input_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
+  let_others_open(ends[0]);
   return LiveEnds{high(ends[1]), high(ends[0])};
 }
 

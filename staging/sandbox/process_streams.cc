@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/nameless_program.h"
 
 namespace galley {
@@ -51,6 +52,7 @@ InputRelay::InputRelay(int descriptor, Fd read_end, Fd write_end)
 Result<std::shared_ptr<InputRelay>> InputRelay::from(int descriptor) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
+  let_others_open(ends[0]);
   const Fd first(ends[0]);
   const Fd second(ends[1]);
   Fd read_end = duplicate_high(first.get());

@@ -351,6 +351,13 @@ class Exec(SystemCase):
         self.assertIn(b"the time limit stopped the command; what it changed before is kept", said)
         self.assertTrue((self.work / "made").exists())
 
+    def test_the_streams_have_names(self):
+        script = "echo 1 > /dev/stdout; echo 2 > /dev/fd/1; echo 3 | tee /dev/stderr > /dev/null; cat /dev/stdin"
+        for command in (("exec", "--begin"), ("run", "--drop")):
+            said = self.galley(*command, "--", "sh", "-ec", script, stdin=b"in\n", expect=0)
+            self.assertEqual(said.stdout, b"1\n2\nin\n")
+            self.assertIn(b"3\n", said.stderr)
+
     def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
         whole = "head -c 1048576 /dev/zero > whole"
         self.galley("exec", "--commit", "--file-size", "1mb", "--", "sh", "-c", whole, expect=0)

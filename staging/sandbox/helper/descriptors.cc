@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <array>
 #include <cerrno>
@@ -10,6 +11,8 @@
 #include <utility>
 
 namespace galley {
+
+void let_others_open(int pipe_end) { (void)fchmod(pipe_end, 0666); }
 
 bool send_descriptors(int socket, const std::vector<int>& descriptors) {
   if (descriptors.size() > kMaxDescriptors) {

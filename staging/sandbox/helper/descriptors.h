@@ -71,4 +71,8 @@ extern const unsigned kSafeMount;
 /// Sets attributes (MOUNT_ATTR_*) of a mount and of the mounts below it.
 [[nodiscard]] bool set_attributes(int tree, uint64_t attributes);
 
+/// Lets the command open the pipe by its name, as /dev/stdout, although it may run as another user.
+/// Only a process that has the pipe finds that name. A failure only leaves the name closed.
+void let_others_open(int pipe_end);
+
 }  // namespace galley
