@@ -54,7 +54,7 @@ std::string remedy_for_link(const RelPath& link) {
            folder.parent().str();
   }
   return "copy what it leads to, or link to a path inside the workspace, relative to the link's "
-         "directory";
+         "directory, as ln -sr does";
 }
 
 /// Refuses symbolic links that do not lead inside, special files and special mode bits.
@@ -72,9 +72,14 @@ Result<void> judge_node(const ProposedTree& tree, const Change& change,
   GALLEY_ASSIGN(const std::string target, tree.read_link(change.path));
   GALLEY_ASSIGN(const LinkEnd end, follow_link(tree, change.path, target));
   if (end == LinkEnd::kOutside) {
-    out.push_back(always(
-        change.path, fmt::format("the symbolic link leads outside the workspace (to {})", target),
-        remedy_for_link(change.path)));
+    const std::string what =
+        target.starts_with('/')
+            ? fmt::format(
+                  "the symbolic link has an absolute target ({}), which is outside the "
+                  "workspace or would be after a move of it",
+                  target)
+            : fmt::format("the symbolic link leads outside the workspace (to {})", target);
+    out.push_back(always(change.path, what, remedy_for_link(change.path)));
   } else if (end == LinkEnd::kProtected) {
     out.push_back(always(
         change.path, fmt::format("the symbolic link leads into a protected directory ({})", target),

@@ -358,6 +358,12 @@ class Exec(SystemCase):
             self.assertEqual(said.stdout, b"1\n2\nin\n")
             self.assertIn(b"3\n", said.stderr)
 
+    def test_an_absolute_link_into_the_workspace_is_named_so(self):
+        said = self.galley("exec", "--commit", "--", "ln", "-s", self.work / "src/tool", "link", expect=1).stderr.decode()
+        self.assertIn(f"link: the symbolic link has an absolute target ({self.work}/src/tool)", said)
+        self.assertIn("as ln -sr does", said)
+        self.galley("exec", "--commit", "--", "ln", "-sr", self.work / "src/tool", "link", expect=0)
+
     def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
         whole = "head -c 1048576 /dev/zero > whole"
         self.galley("exec", "--commit", "--file-size", "1mb", "--", "sh", "-c", whole, expect=0)
