@@ -97,7 +97,9 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
   GALLEY_ASSIGN(const bool may, judge_update(*session_, update));
   if (!may) return false;
   auto index_follows = repository.move(update);
-  std::string why = " has moved meanwhile, is checked out in another work tree or is not a branch";
+  std::string why =
+      " was rewritten (as by git commit --amend) or has moved meanwhile, is checked out in another "
+      "work tree or is not a branch";
   if (!index_follows && update.ref == one.ref.name) {
     why = " could not be moved: " + printable_line(index_follows.error().message);
     GALLEY_ASSIGN(update, repository.update_aside(one, tx_));

@@ -126,6 +126,12 @@ class GitCommits(RunCase):
         self.assertIn(f"commit the files first (git add, git commit), then: git merge {kept}", said)
         self.assertEqual((self.subjects(), self.subjects(kept)), (["outside", "first"], ["third", "second", "first"]))
 
+    def test_an_amended_commit_is_kept_aside_and_the_reason_is_true(self):
+        script = "git -c user.name=A -c user.email=a@example.com commit -q --amend -m other"
+        said = self.run_inside("--git-commits", "keep", script=script).stderr.decode()
+        self.assertIn("refs/heads/main was rewritten (as by git commit --amend) or has moved meanwhile", said)
+        self.assertEqual(self.rev("main"), self.first)
+
     def test_commits_of_a_run_and_of_its_resumption_are_both_kept(self):
         self.run_inside("--keep")
         tx = self.open_transactions()[0]["tx"]
