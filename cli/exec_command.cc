@@ -176,6 +176,14 @@ Json result_json(const CommandResult& result, const std::string& tx) {
   return document;
 }
 
+/// The command's arguments in one text; of `sh -c` only the script.
+std::string words_of(const std::vector<std::string>& words) {
+  if (words.size() == 3 && words[1] == "-c") return words.back();
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 void say_result(Session& session, const CommandResult& result, const RelPath& place) {
   for (const RefusedEffect& effect : result.refused) {
     session.print_error_lines(
@@ -192,7 +200,10 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
   const auto workspace = session.open();
   if (workspace && result.level == SandboxLevel::kNamespaces) {
     const RunLocation where{(*workspace)->root_path(), place};
-    for (const std::string& wall : sandbox_denials(result.standard_error.text(), where)) {
+    // git stash fails without a word.
+    std::string said = result.standard_error.text();
+    if (!result.succeeded()) said += "\n" + words_of(session.arguments().words);
+    for (const std::string& wall : sandbox_denials(said, where)) {
       session.say(wall);
     }
   }
@@ -241,10 +252,7 @@ Result<RelPath> working_place(Session& session, Transaction& transaction) {
 /// The commit's reason, if none was given: the command.
 std::string commit_reason(const std::vector<std::string>& words) {
   constexpr size_t kMaxReasonBytes = 200;
-  const bool is_shell = words.size() == 3 && words[1] == "-c";
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return first_words(is_shell ? words.back() : text, kMaxReasonBytes);
+  return first_words(words_of(words), kMaxReasonBytes);
 }
 
 /// With --commit, the command has a transaction of its own: no other changes are committed with it,

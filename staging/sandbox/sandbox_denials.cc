@@ -33,6 +33,35 @@ constexpr std::array<std::string_view, 2> kNoRepository = {
 constexpr size_t kMaxAlternatesBytes = size_t{64} << 10U;
 constexpr std::string_view kDenied = "ermission denied";
 
+/// What programs say when they meet a wall that has no name of its own, and what to do.
+struct KnownWords {
+  std::string_view words;
+  std::string_view also;  ///< in the same output; may be empty
+  std::string_view remedy;
+};
+constexpr std::string_view kGitIsReadOnly =
+    "commands cannot write the repository (.git is read-only), as git add, commit and stash do: "
+    "use galley run, which can keep commits, or run git outside of Galley";
+constexpr std::string_view kMemoryIsLimited =
+    "memory is limited by sandbox.max_memory_bytes of galley.toml, in exec also by --memory";
+constexpr std::string_view kProcessesAreLimited =
+    "processes are limited by sandbox.max_processes of galley.toml, in exec also by --processes";
+constexpr std::string_view kShadowIsLimited =
+    "programs of a sanitizer reserve terabytes of memory, which the limit on memory refuses: set "
+    "sandbox.max_memory_bytes = 0 in galley.toml";
+constexpr std::array<KnownWords, 10> kKnownWords = {{
+    {"git stash", "", kGitIsReadOnly},
+    {".lock': Read-only file system", "/.git/", kGitIsReadOnly},
+    {"insufficient permission for adding an object", ".git/objects", kGitIsReadOnly},
+    {"AddressSanitizer failed to allocate", "", kShadowIsLimited},
+    {"ReserveShadowMemoryRange failed", "", kShadowIsLimited},
+    {"ThreadSanitizer: ", "failed to ", kShadowIsLimited},
+    {"MemoryError", "", kMemoryIsLimited},
+    {"std::bad_alloc", "", kMemoryIsLimited},
+    {"annot allocate memory", "", kMemoryIsLimited},
+    {"ork: Resource temporarily unavailable", "", kProcessesAreLimited},
+}};
+
 /// Returns the possible file names in a line of a message: texts between colons or between quotes,
 /// and single words.
 std::vector<std::string> names_in(std::string_view line) {
@@ -215,6 +244,11 @@ std::vector<std::string> sandbox_denials(std::string_view said, const RunLocatio
   if (!folder.empty()) {
     met.push_back("git needs '" + printable_line(folder) +
                   "', which the sandbox does not show: add it to sandbox.readable of galley.toml");
+  }
+  for (const KnownWords& known : kKnownWords) {
+    const bool is_said = said.find(known.words) != said.npos && said.find(known.also) != said.npos;
+    const bool is_new = std::find(met.begin(), met.end(), known.remedy) == met.end();
+    if (is_said && is_new) met.emplace_back(known.remedy);
   }
   for (std::string& file : refused_files(said, kDenied, where, denied_file)) {
     met.push_back(std::move(file));

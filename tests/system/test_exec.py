@@ -364,6 +364,19 @@ class Exec(SystemCase):
         self.assertIn("as ln -sr does", said)
         self.galley("exec", "--commit", "--", "ln", "-sr", self.work / "src/tool", "link", expect=0)
 
+    def test_words_of_a_program_at_a_wall_have_a_remedy(self):
+        self.make_repository("build/")
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+        self.galley("begin", expect=0)
+        for script, remedy in (("echo 2 > src/tool; git stash", "run git outside of Galley"),
+                               ("echo 2 > src/tool; git add src/tool", "run git outside of Galley"),
+                               ("echo '==1==ERROR: AddressSanitizer failed to allocate 0xdf' >&2", "sandbox.max_memory_bytes = 0"),
+                               ("python3 -c 'bytearray(5 << 40)'", "memory is limited by sandbox.max_memory_bytes"),
+                               ("echo 'sh: fork: Resource temporarily unavailable' >&2", "sandbox.max_processes")):
+            said = self.galley("exec", "--", "sh", "-c", script).stderr.decode()
+            self.assertIn(remedy, said)
+
     def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
         whole = "head -c 1048576 /dev/zero > whole"
         self.galley("exec", "--commit", "--file-size", "1mb", "--", "sh", "-c", whole, expect=0)
