@@ -1,11 +1,14 @@
 #include "engine/commit/base_check.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <map>
 #include <set>
 
 #include "base/file_mode.h"
+#include "base/shell_word.h"
 #include "engine/commit/journal_rules.h"
 #include "staging/overlay/change_set.h"
 
@@ -159,6 +162,12 @@ Result<void> BaseCheck::check_writable(const Change& change, const Location& at,
   const std::string parent = change.path.parent().is_root() ? "." : change.path.parent().str();
   Error error = os_error(EACCES, "cannot change the directory", parent);
   error.reason = "commit.read_only_directory";
+  GALLEY_ASSIGN(const FileStat folder, at.directory->stat(RelPath::root()));
+  const bool may_be_opened = folder.uid == geteuid() && (folder.mode & kOwnerAll) != kOwnerAll;
+  error.message += may_be_opened
+                       ? "; make it writable and commit again: chmod u+rwx " + shell_word(parent)
+                       : "; it belongs to user " + std::to_string(folder.uid) +
+                             ", or its file system is read-only";
   return fail(std::move(error));
 }
 

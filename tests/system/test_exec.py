@@ -377,6 +377,14 @@ class Exec(SystemCase):
             said = self.galley("exec", "--", "sh", "-c", script).stderr.decode()
             self.assertIn(remedy, said)
 
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_a_folder_that_cannot_be_written_has_a_remedy(self):
+        os.chmod(self.work / "docs", 0o555)
+        script = "chmod u+w docs; echo x > docs/new; chmod u-w docs"
+        said = self.galley("exec", "--commit", "--", "sh", "-ec", script, expect=3).stderr.decode()
+        self.assertIn("make it writable and commit again: chmod u+rwx docs", said)
+        os.chmod(self.work / "docs", 0o755)
+
     def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
         whole = "head -c 1048576 /dev/zero > whole"
         self.galley("exec", "--commit", "--file-size", "1mb", "--", "sh", "-c", whole, expect=0)
