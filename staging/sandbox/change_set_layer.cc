@@ -226,6 +226,13 @@ Result<bool> is_below_own(const Overlay::Entries& before, const RelPath& path,
   return false;
 }
 
+/// Whether the folder itself was not moved here since then, so that it only has new entries. The
+/// time stamp of an entry tells when it was made or moved there.
+Result<bool> is_in_place_since(const Overlay& overlay, const RelPath& folder, int64_t began_ns) {
+  GALLEY_ASSIGN(const FileStat parent, reachable_stat(overlay.workspace(), folder.parent()));
+  return parent.kind == FileKind::kDirectory && parent.mtime_ns < began_ns;
+}
+
 void add_files_below(const RelPath& folder, const Overlay::Entries& entries,
                      Overlay::Entries& found) {
   const std::string below = folder.str() + "/";
@@ -263,7 +270,8 @@ Result<void> check_changed_files(const Overlay::Entries& before, const WritableD
     // The clock of both stamps advances only every few milliseconds.
     if (written > changed) continue;
     if (is_file) forgotten.emplace(path, entry);
-    if (is_lost_folder) add_files_below(path, overlay.entries(), forgotten);
+    GALLEY_ASSIGN(const bool was_in_place, is_in_place_since(overlay, path, rules.began_ns));
+    if (is_lost_folder && !was_in_place) add_files_below(path, overlay.entries(), forgotten);
   }
   if (forgotten.empty()) return {};
   GALLEY_ASSIGN(const ContentId nothing, overlay.store()->put(std::string()));

@@ -191,6 +191,23 @@ class InAPipe(RunCase):
         self.galley("commit", "--tx", one["tx"], expect=0)
         self.assertEqual((self.work / "file").read_text(), "1\nzwei\n2\ntwo\n3\n")
 
+    def test_a_new_file_in_a_folder_that_a_run_deleted_is_the_only_conflict(self):
+        (self.work / "kept").mkdir()
+        (self.work / "kept" / "old").write_text("old\n")
+        (self.scratch / "out").mkdir()
+        change = f"rm -rf kept; echo done > {self.scratch}/out/done; read line"
+        with subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--commit", "--allow-write", str(self.scratch / "out"),
+                               "--", "sh", "-c", change], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env={**os.environ, **self.environment}) as run:
+            wait_until(lambda: (self.scratch / "out" / "done").exists())
+            (self.work / "kept" / "new").write_text("new\n")
+            said = run.communicate(b"\n")[1].decode()
+        self.assertIn("kept/new", said)
+        self.assertNotIn("kept/old' was changed", said)
+        self.assertEqual((self.work / "kept" / "new").read_text(), "new\n")
+        [one] = self.open_transactions()
+        self.galley("rollback", "--tx", one["tx"], expect=0)
+
     def test_the_remedy_for_the_links_of_a_python_environment_works(self):
         plain = ["python3", "-m", "venv", "--without-pip", "v/env"]
         said = self.galley("run", "--commit", "--", *plain, expect=1).stderr.decode()
