@@ -155,6 +155,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   rules.is_ignored = ignore;
   rules.propose_ignored = workspace.rules.config.sandbox.propose_ignored || note.proposes_ignored;
   rules.began_ns = note.began_ns;
+  rules.max_file_bytes = workspace.rules.config.sandbox.max_file_bytes;
   rules.empties_changed_bases = true;
   rules.leaves_special_files = true;
   rules.copies_contents = true;

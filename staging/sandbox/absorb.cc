@@ -379,7 +379,7 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
     report_.has_cut_files = true;
     refuse(path.str(),
            fmt::format("reached the limit of {} bytes and was cut off there; a higher limit: "
-                       "--file-size, or sandbox.max_file_bytes in galley.toml",
+                       "sandbox.max_file_bytes in galley.toml, in exec also --file-size",
                        rules_.max_file_bytes));
     return {};
   }

@@ -191,6 +191,12 @@ class InAPipe(RunCase):
         self.galley("commit", "--tx", one["tx"], expect=0)
         self.assertEqual((self.work / "file").read_text(), "1\nzwei\n2\ntwo\n3\n")
 
+    def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
+        (self.work / "galley.toml").write_text("[sandbox]\nmax_file_bytes = 1000000\n")
+        said = self.galley("run", "--commit", "--", "sh", "-c", "head -c 1000001 /dev/zero > cut; true", expect=1).stderr
+        self.assertIn(b"cut reached the limit of 1000000 bytes", said)
+        self.assertFalse((self.work / "cut").exists())
+
     def test_a_new_file_in_a_folder_that_a_run_deleted_is_the_only_conflict(self):
         (self.work / "kept").mkdir()
         (self.work / "kept" / "old").write_text("old\n")
