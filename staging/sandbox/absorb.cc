@@ -46,9 +46,9 @@ class Absorption {
       : layer_(upper), scratch_(scratch), overlay_(overlay), rules_(rules) {}
 
   Result<AbsorbReport> run() {
-    for (const RelPath& path : rules_.deleted) GALLEY_TRY(absorb_whiteout(path));
-    GALLEY_TRY(absorb_directory(RelPath::root(), Below::kMerged));
-    GALLEY_TRY(absorb_outputs());
+    const auto absorbed = absorb_all();
+    GALLEY_TRY(close_again());
+    GALLEY_TRY(absorbed);
     return std::move(report_);
   }
 
@@ -72,6 +72,9 @@ class Absorption {
     uint64_t size = 0;
   };
 
+  Result<void> absorb_all();
+  Result<void> open_closed(const RelPath& path, uint32_t mode);
+  Result<void> close_again();
   Result<Tally> absorb_directory(const RelPath& path, Below below);
   Result<void> absorb_entry(FileKind kind, const RelPath& path, Below below);
   Result<void> absorb_whiteout(const RelPath& path);
@@ -119,6 +122,8 @@ class Absorption {
   /// A file with several names is hashed and stored under the first one.
   std::map<std::pair<uint64_t, uint64_t>, Hashed> inodes_;
   std::set<ContentId> adopted_;
+  /// The directories that the command closed to their owner, and their modes.
+  std::vector<std::pair<RelPath, uint32_t>> closed_;
   /// The topmost ignored outputs of the layer, until all other effects are staged.
   std::vector<RelPath> outputs_;
   bool outputs_are_last_ = false;
@@ -129,6 +134,31 @@ class Absorption {
   std::set<RelPath> moved_;        ///< ignored outputs with such contents
   std::set<RelPath> above_moved_;  ///< the directories above them
 };
+
+Result<void> Absorption::absorb_all() {
+  for (const RelPath& path : rules_.deleted) GALLEY_TRY(absorb_whiteout(path));
+  GALLEY_TRY(absorb_directory(RelPath::root(), Below::kMerged));
+  return absorb_outputs();
+}
+
+/// Makes a directory readable. The layer of a running command is left alone.
+Result<void> Absorption::open_closed(const RelPath& path, uint32_t mode) {
+  if (rules_.is_live || (mode & kOwnerAll) == kOwnerAll) return {};
+  GALLEY_ASSIGN(const Place at, place(path));
+  GALLEY_TRY(at.directory->set_mode(at.name, mode | kOwnerAll));
+  closed_.emplace_back(path, mode);
+  return {};
+}
+
+/// The layer of a run may be used again.
+Result<void> Absorption::close_again() {
+  while (rules_.copies_contents && !closed_.empty()) {
+    GALLEY_ASSIGN(const Place at, place(closed_.back().first));
+    GALLEY_TRY(at.directory->set_mode(at.name, closed_.back().second));
+    closed_.pop_back();
+  }
+  return {};
+}
 
 void Absorption::refuse(const std::string& path, std::string why) {
   if (report_.refused.size() < kMaxRefusedKept) report_.refused.push_back({path, std::move(why)});
@@ -449,6 +479,7 @@ Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
   GALLEY_ASSIGN(const FileStat look, stat(path));
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   const Node found{FileKind::kDirectory, look.mode & kPermissionBits, {}, 0};
+  GALLEY_TRY(open_closed(path, found.mode));
   Below inner = below;
   {
     const auto opened = layer_.at(path);

@@ -385,6 +385,16 @@ class Exec(SystemCase):
         self.assertIn("make it writable and commit again: chmod u+rwx docs", said)
         os.chmod(self.work / "docs", 0o755)
 
+    def test_a_directory_that_the_command_closed_is_committed(self):
+        for command in ("exec", "run"):
+            script = f"mkdir -p shut/in; echo {command} > shut/in/file; echo {command} > docs/new; chmod 0 shut/in; chmod 600 docs"
+            self.galley(command, "--commit", "--", "sh", "-ec", script, expect=0)
+            for path, mode in (("docs", 0o600), ("shut/in", 0)):
+                self.assertEqual((self.work / path).stat().st_mode & 0o777, mode)
+                os.chmod(self.work / path, 0o755)
+            self.assertEqual((self.work / "docs/new").read_text(), command + "\n")
+            self.assertEqual((self.work / "shut/in/file").read_text(), command + "\n")
+
     def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
         whole = "head -c 1048576 /dev/zero > whole"
         self.galley("exec", "--commit", "--file-size", "1mb", "--", "sh", "-c", whole, expect=0)
