@@ -11,6 +11,7 @@
 #include "engine/commit/mutant.h"
 #include "engine/commit/retire.h"
 #include "staging/fs/directory.h"
+#include "staging/fs/posix_acl.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {

@@ -6,6 +6,7 @@
 
 #include "base/file_mode.h"
 #include "base/result.h"
+#include "staging/fs/posix_acl.h"
 
 namespace galley {
 
@@ -610,8 +611,6 @@ FileStat memory_stat(const MemoryTree& tree, const MemoryNode& node) {
 
 namespace {
 
-constexpr uint32_t kOwnerShift = 6;
-constexpr uint32_t kGroupShift = 3;
 constexpr uint32_t kKeep = UINT32_MAX;
 
 }  // namespace

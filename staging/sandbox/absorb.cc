@@ -12,6 +12,7 @@
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/directory.h"
+#include "staging/fs/posix_acl.h"
 #include "staging/overlay/staged_step.h"
 #include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/layer_objects.h"
@@ -37,6 +38,7 @@ namespace {
 constexpr size_t kHashPieceBytes = size_t{1} << 20U;
 constexpr size_t kMaxRefusedKept = 100;
 constexpr uint32_t kMergedDirectoryMode = 0755;
+constexpr uint32_t kGroupRights = 07;
 
 /// One pass over an upper layer.
 class Absorption {
@@ -51,6 +53,7 @@ class Absorption {
     GALLEY_TRY(absorbed);
     return std::move(report_);
   }
+  void narrow_modes();  ///< after infer_renames()
 
  private:
   /// The counts of one directory of the layer. They decide whether the directory is proposed.
@@ -73,6 +76,7 @@ class Absorption {
   };
 
   Result<void> absorb_all();
+  Result<void> note_acl(const Place& at, const RelPath& path, const Node& found);
   Result<void> open_closed(const RelPath& path, uint32_t mode);
   Result<void> close_again();
   Result<Tally> absorb_directory(const RelPath& path, Below below);
@@ -122,6 +126,8 @@ class Absorption {
   /// A file with several names is hashed and stored under the first one.
   std::map<std::pair<uint64_t, uint64_t>, Hashed> inodes_;
   std::set<ContentId> adopted_;
+  /// The modes of objects with an ACL that is not staged, as they are without it.
+  std::map<RelPath, uint32_t> modes_without_acl_;
   /// The directories that the command closed to their owner, and their modes.
   std::vector<std::pair<RelPath, uint32_t>> closed_;
   /// The topmost ignored outputs of the layer, until all other effects are staged.
@@ -139,6 +145,30 @@ Result<void> Absorption::absorb_all() {
   for (const RelPath& path : rules_.deleted) GALLEY_TRY(absorb_whiteout(path));
   GALLEY_TRY(absorb_directory(RelPath::root(), Below::kMerged));
   return absorb_outputs();
+}
+
+/// The owning group's rights in the access ACL of an object; nothing if it has none.
+Result<std::optional<uint32_t>> group_in_acl(const Directory& directory, const RelPath& name) {
+  GALLEY_ASSIGN(const auto attributes, directory.attributes(name));
+  for (const ExtendedAttribute& attribute : attributes) {
+    if (attribute.name == kAccessAcl) return owning_group_rights(attribute.value);
+  }
+  return std::nullopt;
+}
+
+/// With an ACL, the group bits of a mode are the mask of the ACL (acl(5)). A change has no ACL. So
+/// a new object gets the rights of the owning group instead, and a changed one keeps its ACL.
+Result<void> Absorption::note_acl(const Place& at, const RelPath& path, const Node& found) {
+  GALLEY_ASSIGN(const auto rights, group_in_acl(*at.directory, at.name));
+  if (!rights) return {};
+  GALLEY_ASSIGN(const FileStat there, reachable_stat(overlay_.workspace(), path));
+  if (there.kind == found.kind) {
+    GALLEY_ASSIGN(const auto kept, group_in_acl(overlay_.workspace(), path));
+    if (kept) return {};
+  }
+  const uint32_t others = found.mode & ~(kGroupRights << kGroupShift);
+  modes_without_acl_[path] = others | (found.mode & *rights << kGroupShift);
+  return {};
 }
 
 /// Makes a directory readable. The layer of a running command is left alone.
@@ -421,6 +451,7 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   Node found{FileKind::kRegular, stat.mode & kPermissionBits, {}, 0};
   const bool is_unreadable = (stat.mode & kOwnerRead) == 0;
   if (is_unreadable) GALLEY_TRY(at.directory->set_mode(at.name, found.mode | kOwnerRead));
+  GALLEY_TRY(note_acl(at, path, found));
   GALLEY_ASSIGN(const Hashed hashed, hash_inode(at, stat));
   found.content = hashed.content;
   found.size = hashed.size;
@@ -447,6 +478,7 @@ Result<void> Absorption::absorb_live_file(const Place& at, const RelPath& path) 
     refuse(path.str(), file.refusal);
     return {};
   }
+  GALLEY_TRY(note_acl(at, path, file.node));
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
   GALLEY_ASSIGN(const bool is_same, is_same_file(path, now, file.node));
   const bool is_wanted = rules_.reports_copies && now.content.is_none();  // its base is not known
@@ -488,6 +520,7 @@ Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
       return {};
     }
     GALLEY_ASSIGN(inner, look_for_marks(**opened, path, below));
+    GALLEY_TRY(note_acl({*opened, RelPath::root()}, path, found));
     const bool hides = now.kind == FileKind::kDirectory && inner == Below::kOpaque;
     if (hides) GALLEY_TRY(replace_directory(**opened, path));
   }
@@ -754,12 +787,33 @@ Result<void> Absorption::copy_output(const RelPath& path) {
   return set_owner_like(scratch_, path, look);
 }
 
+/// Sets the modes of objects whose ACL the commit does not keep. It keeps that of a renamed file
+/// and of the directories above it.
+void Absorption::narrow_modes() {
+  if (modes_without_acl_.empty()) return;
+  Overlay::Entries entries = overlay_.entries();
+  std::set<RelPath> moved;
+  for (const auto& [path, entry] : entries) {
+    if (!entry.renamed_from) continue;
+    for (RelPath at = path; !at.is_root() && moved.insert(at).second;) at = at.parent();
+  }
+  for (const auto& [path, mode] : modes_without_acl_) {
+    const auto known = entries.find(path);
+    if (known == entries.end() || moved.contains(path)) continue;
+    Overlay::Entry entry = known->second;
+    entry.now.mode = mode;
+    entries.insert_or_assign(path, std::move(entry));
+  }
+  overlay_.restore(std::move(entries));
+}
+
 }  // namespace
 
 Result<AbsorbReport> absorb_layer(const WritableDirectory& upper, const WritableDirectory& scratch,
                                   Overlay& overlay, const AbsorbRules& rules) {
   Overlay::Entries saved = overlay.entries();
-  auto report = Absorption(upper, scratch, overlay, rules).run();
+  Absorption absorption(upper, scratch, overlay, rules);
+  auto report = absorption.run();
   if (report && rules.began_ns != 0) {
     const auto doubted = check_changed_files(saved, upper, overlay, rules, *report);
     if (!doubted) report = fail(doubted.error());
@@ -768,6 +822,7 @@ Result<AbsorbReport> absorb_layer(const WritableDirectory& upper, const Writable
     const auto named = infer_renames(saved, overlay);
     if (!named) report = fail(named.error());
   }
+  if (report) absorption.narrow_modes();
   if (!report || !report->refused.empty()) overlay.restore(std::move(saved));
   return report;
 }

@@ -24,8 +24,8 @@ std::set<std::string> reasons_in_sources() {
   static const std::regex kReason(R"re("([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+)")re");
   static const std::regex kOther(
       R"(.*\.(toml|xml|json|properties|py|lock|mod|cfg|ini|lockb|git|txt|md|sh)|user\..*|lib.*|.*_)"
-      R"(|branch\..*|sandbox\.max_.*|fs\.(read|write|delete|list|stat|mkdir|move|copy|ch...)"
-      R"(|symlink|search|disk_usage)|sec\.(grant|revoke))");
+      R"(|system\.posix.*|branch\..*|sandbox\.max_.*|fs\.(read|write|delete|list|stat|mkdir|move)"
+      R"(|copy|ch...|symlink|search|disk_usage)|sec\.(grant|revoke))");
   std::set<std::string> found;
   for (const char* room :
        {"tools", "tools/mcp", "engine/calls", "base", "staging/fs", "staging/overlay",

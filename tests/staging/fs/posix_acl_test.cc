@@ -1,4 +1,4 @@
-#include "engine/commit/inheritance.h"
+#include "staging/fs/posix_acl.h"
 
 #include <gtest/gtest.h>
 
