@@ -397,18 +397,19 @@ class Exec(SystemCase):
 
     def test_the_mask_of_an_acl_gives_the_group_no_rights(self):
         (self.work / "secret").write_text("s\n")
+        uid = self.work.stat().st_uid  # the only one that the sandbox maps
         os.chmod(self.work / "secret", 0o600)
-        if subprocess.run(["setfacl", "-m", "u:12399:rw", self.work / "secret"], capture_output=True, check=False).returncode:
+        if subprocess.run(["setfacl", "-m", f"u:{uid}:rw", self.work / "secret"], capture_output=True, check=False).returncode:
             self.skipTest("setfacl is missing, or the file system has no ACLs")
         self.galley("exec", "--commit", "--", "sh", "-ec", "cp -p secret copy; cp -p secret c; mv c src/tool", expect=0)
         for path in ("copy", "src/tool"):
             self.assertEqual((self.work / path).stat().st_mode & 0o777, 0o600, path)
         self.galley("exec", "--commit", "--", "sh", "-ec", "echo x >> secret; mv copy renamed", expect=0)
-        said = subprocess.run(["getfacl", "-cp", self.work / "secret"], capture_output=True, check=True, text=True).stdout
-        self.assertIn("user:12399:rw-\ngroup::---\nmask::rw-", said)
+        said = subprocess.run(["getfacl", "-cpn", self.work / "secret"], capture_output=True, check=True, text=True).stdout
+        self.assertIn(f"user:{uid}:rw-\ngroup::---\nmask::rw-", said)
         self.galley("exec", "--commit", "--", "mv", "secret", "moved", expect=0)
-        said = subprocess.run(["getfacl", "-cp", self.work / "moved"], capture_output=True, check=True, text=True).stdout
-        self.assertIn("user:12399:rw-\ngroup::---\nmask::rw-", said)
+        said = subprocess.run(["getfacl", "-cpn", self.work / "moved"], capture_output=True, check=True, text=True).stdout
+        self.assertIn(f"user:{uid}:rw-\ngroup::---\nmask::rw-", said)
 
     def test_a_file_that_was_cut_off_at_the_limit_is_not_committed(self):
         whole = "head -c 1048576 /dev/zero > whole"

@@ -127,10 +127,13 @@ class GitCommits(RunCase):
         self.assertEqual((self.subjects(), self.subjects(kept)), (["outside", "first"], ["third", "second", "first"]))
 
     def test_an_amended_commit_is_kept_aside_and_the_reason_is_true(self):
+        (self.work / "file").write_text("two\n")
+        self.commit_outside("second")
+        second = self.rev("main")
         script = "git -c user.name=A -c user.email=a@example.com commit -q --amend -m other"
         said = self.run_inside("--git-commits", "keep", script=script).stderr.decode()
         self.assertIn("refs/heads/main was rewritten (as by git commit --amend) or has moved meanwhile", said)
-        self.assertEqual(self.rev("main"), self.first)
+        self.assertEqual(self.rev("main"), second)
 
     def test_commits_of_a_run_and_of_its_resumption_are_both_kept(self):
         self.run_inside("--keep")
