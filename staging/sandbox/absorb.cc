@@ -435,7 +435,8 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const Place at, place(path));
   if (rules_.is_live) return absorb_live_file(at, path);
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
-  if (rules_.max_file_bytes != 0 && stat.size > rules_.max_file_bytes) {
+  // A larger file was so before: the command cannot write beyond that.
+  if (rules_.max_file_bytes != 0 && stat.size == rules_.max_file_bytes + 1) {
     report_.has_cut_files = true;
     refuse(path.str(),
            fmt::format("reached the limit of {} bytes and was cut off there; a higher limit: "

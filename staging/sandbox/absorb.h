@@ -32,7 +32,8 @@ struct AbsorbRules {
   int64_t ended_ns = 0;
   Deadline deadline;
   const Clock* clock = nullptr;  ///< null: the deadline is not checked
-  /// The limit of the command for one file. A larger file was cut off, so it is refused. 0: none.
+  /// The limit of the command for one file; 0: none. The kernel let it write one byte more, so a file
+  /// of that size was cut off and is refused.
   uint64_t max_file_bytes = 0;
   /// A file that was changed on disk is staged with an empty base instead of refused. So every
   /// commit reports a conflict. This does not apply to a file that the command first wrote after
@@ -62,7 +63,7 @@ struct AbsorbReport {
   std::vector<std::string> nested_git;    ///< `.git` below the root with new objects
   std::vector<std::string> left_special;  ///< special files that were deleted, but stay
   std::vector<RefusedEffect> refused;     ///< not empty: the overlay is unchanged
-  bool has_cut_files = false;             ///< some exceed AbsorbRules::max_file_bytes
+  bool has_cut_files = false;             ///< some were cut off at AbsorbRules::max_file_bytes
   /// Of a live run: files that overlayfs copied up and that are still as on disk. A program may
   /// have only opened them. Their contents are in the overlay's store.
   std::vector<std::pair<RelPath, Node>> copies;
