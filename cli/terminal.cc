@@ -1,6 +1,5 @@
 #include "cli/terminal.h"
 
-#include <stdio_ext.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -140,14 +139,9 @@ void Terminal::print_error(std::string_view line) {
                text.data());
 }
 
-void Terminal::forget_output() {
-  __fpurge(stdout);
-  std::clearerr(stdout);
-}
-
 bool Terminal::finish() {
   release_terminal();
-  return std::ferror(stdout) == 0;  // of any earlier write
+  return has_no_reader_ || std::ferror(stdout) == 0;  // of any earlier write
 }
 
 std::string indented(std::string_view text) {

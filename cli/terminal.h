@@ -76,8 +76,8 @@ class Terminal {
   void say(std::string_view line);
   /// Writes an error, indented and coloured, after the program's name.
   void print_error(std::string_view line);
-  /// Drops what could not be written to stdout, because nobody reads it.
-  void forget_output();
+  /// Nobody reads stdout any longer, so finish() does not report what could not be written.
+  void forget_output() { has_no_reader_ = true; }
   /// Flushes, closes the pager and waits. Returns false if stdout could not be written.
   bool finish();
 
@@ -90,6 +90,7 @@ class Terminal {
   bool is_error_terminal_ = false;
   bool has_color_ = false;
   bool has_error_color_ = false;
+  bool has_no_reader_ = false;
   std::string workspace_;
   std::unique_ptr<HostProcess> pager_;
   Progress progress_;

@@ -32,8 +32,8 @@ struct AbsorbRules {
   int64_t ended_ns = 0;
   Deadline deadline;
   const Clock* clock = nullptr;  ///< null: the deadline is not checked
-  /// The limit of the command for one file; 0: none. The kernel let it write one byte more, so a file
-  /// of that size was cut off and is refused.
+  /// The limit of the command for one file; 0: none. The kernel let it write one byte more, so a
+  /// file of that size was cut off and is refused.
   uint64_t max_file_bytes = 0;
   /// A file that was changed on disk is staged with an empty base instead of refused. So every
   /// commit reports a conflict. This does not apply to a file that the command first wrote after
