@@ -207,7 +207,8 @@ Result<std::vector<TreeCache::Choice>> TreeCache::places_for(const std::string& 
   std::vector<Choice> choices;
   bool is_unused = false;  // later places were never used
   for (size_t number = 0; number < kMaxTrees; ++number) {
-    Choice choice{.number = number};
+    Choice choice;
+    choice.number = number;
     if (!is_unused) {
       GALLEY_ASSIGN(const Place place, open_place(number));
       GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
