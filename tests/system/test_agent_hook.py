@@ -568,7 +568,8 @@ class OneWorld(HookCase):
         self.galley("audit", "verify", expect=0)
 
     def test_what_ends_with_a_command_is_said(self):
-        server = "sleep 300 >/dev/null 2>&1 & "
+        # The shell forks before it becomes the program.
+        server = "sleep 300 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done; "
         process = b"a background process (sleep) ended with the command: start it and use it in one command\n"
         gone = b"the command's own temporary directory is gone, with /tmp/d/log%s: write what must stay into the workspace\n"
         for mode in ("commit", "stage"):
