@@ -366,10 +366,11 @@ Result<uint64_t> JobQueue::waiting() {
 
 /// The whole text of a header of NATS: `NATS/1.0\r\nNAME: VALUE\r\n…`.
 bool has_message_id(std::string_view headers, const std::string& id) {
-  const size_t at = headers.find("Nats-Msg-Id: " + id);
+  const std::string line = "Nats-Msg-Id: " + id;
+  const size_t at = headers.find(line);
   if (at == headers.npos) return false;
-  const std::string_view rest = headers.substr(at + std::string_view("Nats-Msg-Id: ").size());
-  return rest.starts_with(id + "\r") || rest.starts_with(id + ".");
+  const std::string_view rest = headers.substr(at + line.size());
+  return rest.starts_with('\r') || rest.starts_with('.');  // or of a job that was submitted again
 }
 
 Result<bool> JobQueue::is_waiting(const std::string& id) {
