@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "staging/overlay/stage_checks.h"
 #include "staging/placing/place.h"
 #include "staging/text/fold.h"
 
@@ -59,8 +58,14 @@ void MeantFile::find_in_root(const FileEdit& edit, std::set<RelPath>& found) {
 std::optional<RelPath> MeantFile::only_one_named(const FileEdit& edit, const RelPath& named) {
   constexpr size_t kShownLines = 3;
   if (shown_lines(edit) < kShownLines) return std::nullopt;
-  const SameName same = same_name_elsewhere(plan_.overlay().workspace(), named);
+  const SameName& same = elsewhere(named);
   return same.is_alone ? same.nearest : std::nullopt;
+}
+
+const SameName& MeantFile::elsewhere(const RelPath& path) {
+  const auto known = elsewhere_.find(path);
+  if (known != elsewhere_.end()) return known->second;
+  return elsewhere_[path] = same_name_elsewhere(plan_.overlay().workspace(), path);
 }
 
 std::vector<RelPath> MeantFile::candidates(const FileEdit& edit, const RelPath& named) {

@@ -1,6 +1,7 @@
 // The file that an edit means if the one that it names does not exist.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "base/rel_path.h"
 #include "staging/formats/edit_set.h"
 #include "staging/overlay/file_plan.h"
+#include "staging/overlay/stage_checks.h"
 #include "staging/overlay/stage_edits.h"
 
 namespace galley {
@@ -24,6 +26,8 @@ class MeantFile {
   /// first rule that finds any fits, returns those, for the report. `named`: the missing path; the
   /// root for an edit without a name.
   [[nodiscard]] std::vector<RelPath> candidates(const FileEdit& edit, const RelPath& named);
+  /// same_name_elsewhere() of the workspace, which is listed once for each path.
+  [[nodiscard]] const SameName& elsewhere(const RelPath& path);
 
  private:
   void find_in_root(const FileEdit& edit, std::set<RelPath>& found);
@@ -33,6 +37,7 @@ class MeantFile {
 
   FilePlan& plan_;
   const StageOptions& options_;
+  std::map<RelPath, SameName> elsewhere_;
 };
 
 }  // namespace galley

@@ -57,6 +57,7 @@ class Stager {
         selection_(selection),
         help_(help),
         plan_(overlay),
+        meant_(plan_, options),
         outcome_(outcome) {}
 
   /// Plans the edits and adds their outcomes. Returns false if not all fit.
@@ -161,7 +162,7 @@ class Stager {
     auto other = path ? same_name_nearby(workspace, *path) : std::nullopt;
     if (path && !other) other = nearly_same_name(workspace, *path);
     const bool is_near = other.has_value();
-    const SameName same = path && !other ? same_name_elsewhere(workspace, *path) : SameName();
+    const SameName same = path && !other ? meant_.elsewhere(*path) : SameName();
     if (same.nearest) other = same.nearest;
     const bool has_folder = edit.path.find('/') != std::string::npos;
     if (!other || (options_.may_read && !options_.may_read(*other))) {
@@ -239,7 +240,7 @@ class Stager {
     if (!may_guess) return named;
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
     if (there.kind != FileKind::kAbsent) return named;
-    const std::vector<RelPath> nearly = MeantFile(plan_, options_).candidates(edit, named);
+    const std::vector<RelPath> nearly = meant_.candidates(edit, named);
     if (nearly.size() != 1) return named;
     outcome_.leniencies.push_back({"file_guessed",
                                    "'" + named.str() +
@@ -251,7 +252,7 @@ class Stager {
 
   /// Returns the path for hunks that do not name their file.
   Result<RelPath> nameless_path(const FileEdit& edit) {
-    const std::vector<RelPath> found = MeantFile(plan_, options_).candidates(edit, RelPath::root());
+    const std::vector<RelPath> found = meant_.candidates(edit, RelPath::root());
     if (found.size() == 1 && options_.match.last_step > MatchStep::kOffset) {
       outcome_.leniencies.push_back({"file_guessed",
                                      "no name says which file the hunks are for; '" +
@@ -550,6 +551,7 @@ class Stager {
   EditSelection& selection_;
   SearchHelp& help_;
   FilePlan plan_;
+  MeantFile meant_;
   PreparedEdits prepared_;
   EditOutcome& outcome_;
   size_t first_ = 0;                     ///< index in outcome_.files of this part's first file
