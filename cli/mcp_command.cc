@@ -201,7 +201,7 @@ McpHttpDoor::OpenFeatures opener(Session& session, const std::string& directory,
     GALLEY_ASSIGN(SessionOptions options, session_options(session, *workspace, secrets));
     options.is_shared = is_shared;
     if (!named.empty()) {
-      options.session = [named] { return OpenTransactions::AgentSessionName{named, true}; };
+      options.session = [named = named] { return OpenTransactions::AgentSessionName{named, true}; };
     }
     Workspace& served = *workspace;
     std::shared_ptr<ServedSession> owner(
