@@ -66,6 +66,7 @@ bool Executor::asks_for_confirmation(const ToolInfo& info) const {
 std::vector<Executor::ParallelRead> Executor::parallel_reads(const std::vector<ToolCall>& calls,
                                                              size_t first) const {
   std::vector<ParallelRead> side;
+  if (calls.size() - first < kMinReads) return side;
   for (size_t at = first; at < calls.size() && side.size() < kMaxReads; ++at) {
     auto tools = find_tools(calls[at].tool);
     if (!tools || !only_reads(*tools->front())) break;

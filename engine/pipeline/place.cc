@@ -75,8 +75,7 @@ std::optional<std::string> parent_of(const std::string& path) {
 Result<void> check_not_moved(const Place& place) {
   if (place.tree != nullptr || place.disk->descriptor() < 0) return {};
   const auto opened = place.disk->stat(RelPath::root());
-  const auto folder = open_disk_directory(place.path);
-  const auto now = folder ? (*folder)->stat(RelPath::root()) : fail(folder.error());
+  const auto now = stat_disk_directory(place.path);
   const bool is_same =
       opened && now && opened->inode == now->inode && opened->device == now->device;
   if (is_same) return {};

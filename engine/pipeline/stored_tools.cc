@@ -24,13 +24,12 @@ StoredTools::StoredTools(const Workspace& workspace) : workspace_(&workspace) {
 Result<std::optional<int64_t>> StoredTools::stamp() const {
   const std::string& tools = rules_of(*workspace_).user.tools_path;
   if (tools.empty()) return std::optional<int64_t>();
-  const auto home = open_disk_directory(tools + "/" + ContentId::of(workspace_->root_path()).hex());
+  const auto home = stat_disk_directory(tools + "/" + ContentId::of(workspace_->root_path()).hex());
   const bool is_absent =
       !home && (home.error().kind == ErrorKind::kNotFound || home.error().os_error == EACCES);
   if (is_absent) return std::optional<int64_t>();
   if (!home) return fail(home.error());
-  GALLEY_ASSIGN(const FileStat stat, (*home)->stat(RelPath::root()));
-  return std::optional(stat.ctime_ns);
+  return std::optional(home->ctime_ns);
 }
 
 Result<std::vector<std::string>> StoredTools::names() const {

@@ -446,18 +446,24 @@ bool has_openat2() {
   return has;
 }
 
+namespace {
+
+Error cannot_open(int code, const std::string& path) {
+  Error error = os_error(code, "cannot open directory", path);
+  if (code == ENOTDIR) {
+    error.kind = ErrorKind::kInvalid;
+    error.reason = "path.not_directory";
+  }
+  return error;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<WritableDirectory>> open_writable_disk_directory(const std::string& path,
                                                                         PathResolution resolution) {
   int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == EACCES) fd = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
-    Error error = os_error(errno, "cannot open directory", path);
-    if (error.os_error == ENOTDIR) {
-      error.kind = ErrorKind::kInvalid;
-      error.reason = "path.not_directory";
-    }
-    return error;
-  }
+  if (fd < 0) return cannot_open(errno, path);
   if (!has_openat2()) resolution = PathResolution::kWalk;
   return std::unique_ptr<WritableDirectory>(
       std::make_unique<DiskDirectory>(Descriptor(fd), resolution));
@@ -466,6 +472,13 @@ Result<std::unique_ptr<WritableDirectory>> open_writable_disk_directory(const st
 Result<std::unique_ptr<Directory>> open_disk_directory(const std::string& path,
                                                        PathResolution resolution) {
   return open_writable_disk_directory(path, resolution);
+}
+
+Result<FileStat> stat_disk_directory(const std::string& path) {
+  FileStat stat;
+  if (!disk_stat(AT_FDCWD, path.c_str(), stat, true)) return cannot_open(errno, path);
+  if (stat.kind != FileKind::kDirectory) return cannot_open(ENOTDIR, path);
+  return stat;
 }
 
 Result<std::unique_ptr<WritableDirectory>> make_disk_directory(const std::string& path,

@@ -15,13 +15,17 @@ enum class PathResolution : uint8_t {
 };
 
 /// Opens a directory of the real file system by any path, absolute or relative. In this interface
-/// only this function and the next two take a path that is not a RelPath.
+/// only this function and the next three take a path that is not a RelPath.
 /// Errors: kNotFound if it is missing, kInvalid if it is not a directory.
 Result<std::unique_ptr<Directory>> open_disk_directory(
     const std::string& path, PathResolution resolution = PathResolution::kBest);
 /// As open_disk_directory(), for reading and writing.
 Result<std::unique_ptr<WritableDirectory>> open_writable_disk_directory(
     const std::string& path, PathResolution resolution = PathResolution::kBest);
+
+/// The attributes of the directory that open_disk_directory() would open.
+/// Errors: those of open_disk_directory().
+Result<FileStat> stat_disk_directory(const std::string& path);
 
 /// As open_writable_disk_directory(), and makes missing directories of an absolute path with this
 /// mode. For Galley's files in the user's home.

@@ -187,9 +187,10 @@ std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string 
   return std::make_unique<DiskFile>(std::move(descriptor), std::move(name), stat);
 }
 
-bool disk_stat(int directory, const char* name, FileStat& result) {
+bool disk_stat(int directory, const char* name, FileStat& result, bool follows) {
   struct statx status {};
-  int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  int flags = AT_NO_AUTOMOUNT;
+  if (!follows) flags |= AT_SYMLINK_NOFOLLOW;
   if (*name == '\0') flags |= AT_EMPTY_PATH;
   constexpr unsigned kMountId = STATX_MNT_ID | kStatxMountIdUnique;
   constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME | kMountId;

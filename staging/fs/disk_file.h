@@ -42,9 +42,9 @@ class Descriptor {
 [[nodiscard]] std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string name,
                                                            std::optional<FileStat> stat = {});
 
-/// statx of `name` in `directory`; does not follow links. Returns false and sets errno if it fails.
-/// An empty name means the descriptor itself.
-bool disk_stat(int directory, const char* name, FileStat& result);
+/// statx of `name` in `directory`; `follows` a link at the end or not. Returns false and sets errno
+/// if it fails. An empty name means the descriptor itself.
+bool disk_stat(int directory, const char* name, FileStat& result, bool follows = false);
 
 /// Reads all extended attributes by the two given calls (flistxattr/fgetxattr or the l-forms). The
 /// result is empty if the file system does not support them.
