@@ -78,8 +78,12 @@ Result<const Inheritance::InheritedProperties*> Inheritance::of_parent(const Rel
   GALLEY_ASSIGN(const FileStat stat, workspace_->stat(parent));
   // The group that the directory has after the commit.
   const auto op = index_.find(parent);
-  const auto given = op == index_.end() ? std::nullopt : plan_->ops[op->second].after.node.owner;
-  if ((stat.mode & kSetGroupId) != 0) inherited.gid = given ? given->gid : stat.gid;
+  uint32_t gid = stat.gid;
+  if (op != index_.end()) {
+    const auto& given = plan_->ops[op->second].after.node.owner;
+    if (given) gid = given->gid;
+  }
+  if ((stat.mode & kSetGroupId) != 0) inherited.gid = gid;
   GALLEY_ASSIGN(const auto attributes, workspace_->attributes(parent));
   for (const auto& attribute : attributes) {
     if (attribute.name == kDefaultAcl) inherited.default_acl = attribute.value;

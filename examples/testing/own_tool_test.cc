@@ -86,6 +86,8 @@ int main() {
     return 1;
   }
   galley::Workspace& workspace = tree->workspace();
-  const bool is_good = test_cases(workspace) & test_diff(workspace) & test_mock(workspace);
+  bool is_good = test_cases(workspace);
+  is_good = test_diff(workspace) && is_good;
+  is_good = test_mock(workspace) && is_good;
   return is_good ? 0 : 1;
 }

@@ -15,12 +15,12 @@ class SentLines {
  public:
   void send(const json& message) {
     const std::lock_guard lock(mutex_);
-    lines_.push_back({message.dump(), false, false});
+    lines_.push_back({message.dump(), false, false, {}});
     more_.notify_all();
   }
   void send_too_long() {
     const std::lock_guard lock(mutex_);
-    lines_.push_back({{}, true, false});
+    lines_.push_back({{}, true, false, {}});
   }
   void end() {
     const std::lock_guard lock(mutex_);
