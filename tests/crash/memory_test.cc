@@ -29,6 +29,13 @@ void* allocate(size_t bytes) {
 
 void* operator new(size_t bytes) { return allocate(bytes); }
 void* operator new[](size_t bytes) { return allocate(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }

@@ -10,14 +10,19 @@
 
 namespace {
 thread_local size_t bytes_allocated = 0;
+
+void* counted_or_null(size_t bytes) {
+  bytes_allocated += bytes;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
 }  // namespace
 
 void* operator new(size_t bytes) {
-  bytes_allocated += bytes;
-  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
+  void* memory = counted_or_null(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
