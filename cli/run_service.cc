@@ -18,6 +18,7 @@
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/host_folders.h"
+#include "staging/sandbox/request_builder.h"
 #include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/sandbox_denials.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
@@ -103,6 +104,7 @@ Result<Transaction> transaction_of_run(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& resumed = session.arguments().run.resume;
   if (!resumed.empty()) return session.resume(resumed);
+  GALLEY_TRY(check_workspace_place(workspace->root_path()));
   return workspace->begin_stored(session.transaction_options());
 }
 

@@ -90,19 +90,6 @@ std::map<std::string, std::string> scrubbed_environment(const SandboxOptions& op
   return all;
 }
 
-Result<void> check_workspace_place(const std::string& workspace) {
-  const auto is_at_or_below = [&](std::string_view taken) {
-    return workspace == taken || workspace.starts_with(std::string(taken) + "/");
-  };
-  const bool is_taken =
-      std::any_of(kTaken.begin(), kTaken.end(), is_at_or_below) ||
-      std::find(kTakenAlone.begin(), kTakenAlone.end(), workspace) != kTakenAlone.end();
-  if (!is_taken) return {};
-  return fail(ErrorKind::kRefused, "sandbox.unavailable",
-              "commands cannot be run in the workspace '" + workspace +
-                  "', because the sandbox has something else at that path");
-}
-
 void add_host_network_files(SandboxRequest& request) {
   // It is often a link into /run, which is not in the view.
   char real[PATH_MAX];
@@ -236,6 +223,19 @@ std::string spelled_workspace(const std::string& workspace) {
 }
 
 }  // namespace
+
+Result<void> check_workspace_place(const std::string& workspace) {
+  const auto is_at_or_below = [&](std::string_view taken) {
+    return workspace == taken || workspace.starts_with(std::string(taken) + "/");
+  };
+  const bool is_taken =
+      std::any_of(kTaken.begin(), kTaken.end(), is_at_or_below) ||
+      std::find(kTakenAlone.begin(), kTakenAlone.end(), workspace) != kTakenAlone.end();
+  if (!is_taken) return {};
+  return fail(ErrorKind::kRefused, "sandbox.unavailable",
+              "commands cannot be run in the workspace '" + workspace +
+                  "', because the sandbox has something else at that path");
+}
 
 Result<SandboxRequest> build_request(const SandboxOptions& options, const Command& command,
                                      const Directory& workspace) {

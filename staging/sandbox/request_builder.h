@@ -8,6 +8,11 @@
 
 namespace galley {
 
+/// Whether commands can be run in a workspace at this path. A caller that stores a transaction for
+/// a command asks first: a `.galley` in `/tmp` would make it the workspace of all folders below it.
+/// Errors: kRefused `sandbox.unavailable`.
+[[nodiscard]] Result<void> check_workspace_place(const std::string& workspace);
+
 /// Returns the helper's request for a command, complete except for its layers.
 /// Errors: kInvalid `sandbox.bad_command`; kNotFound `sandbox.program_not_found`; kRefused
 ///         `sandbox.unavailable` for a workspace that cannot be shown at its own path.

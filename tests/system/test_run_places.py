@@ -175,6 +175,16 @@ class Explained(RunCase):
             self.assertNotIn("belongs to", said)
 
 
+class NotThere(RunCase):
+    def test_a_refused_run_leaves_nothing_in_a_folder_that_all_others_are_below(self):
+        """A `.galley` there would make it the workspace of all folders below it that have none of their own."""
+        script = 'mount -t tmpfs none /opt; cd /opt; "$0" run -- true; echo "status $?"; ls -A'
+        ran = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, GALLEY],
+                             env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+        self.assertEqual(ran.stdout.decode().splitlines(), ["status 1"], ran.stderr.decode())
+        self.assertIn("commands cannot be run in the workspace '/opt'", ran.stderr.decode())
+
+
 class NotThereYet(RunCase):
     def test_a_layer_can_cover_a_folder_that_the_host_lacks(self):
         for folder in (self.scratch / ".npm", self.scratch / "a/b/c"):
