@@ -233,6 +233,17 @@ Result<bool> is_in_place_since(const Overlay& overlay, const RelPath& folder, in
   return parent.kind == FileKind::kDirectory && parent.mtime_ns < began_ns;
 }
 
+/// Whether the file came to its place after the command began: it was made there, or moved there,
+/// which changes only its ctime. overlayfs goes on showing the file before it to a command that has
+/// looked at the path, so the command may never have seen this one. Another link changes the ctime,
+/// too.
+Result<bool> came_since(const Overlay& overlay, const RelPath& path, int64_t began_ns) {
+  GALLEY_ASSIGN(const FileStat there, reachable_stat(overlay.workspace(), path));
+  if (there.kind == FileKind::kAbsent) return false;
+  const bool was_moved = there.mtime_ns < began_ns && there.nlink == 1;
+  return was_moved || there.birth_ns >= began_ns;
+}
+
 void add_files_below(const RelPath& folder, const Overlay::Entries& entries,
                      Overlay::Entries& found) {
   const std::string below = folder.str() + "/";
@@ -268,7 +279,10 @@ Result<void> check_changed_files(const Overlay::Entries& before, const WritableD
     const int64_t unchanged_ns = is_own ? 0 : rules.unchanged_ns;
     GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path, unchanged_ns));
     // The clock of both stamps advances only every few milliseconds.
-    if (written > changed) continue;
+    if (written > changed) {
+      GALLEY_ASSIGN(const bool came, came_since(overlay, path, rules.began_ns));
+      if (!is_file || !came) continue;
+    }
     if (is_file) forgotten.emplace(path, entry);
     GALLEY_ASSIGN(const bool was_in_place, is_in_place_since(overlay, path, rules.began_ns));
     if (is_lost_folder && !was_in_place) add_files_below(path, overlay.entries(), forgotten);

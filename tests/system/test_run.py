@@ -568,6 +568,53 @@ class Faults(RunCase):
         said = self.galley("commit", "--tx", note["tx"], expect=(0, 1)).stderr
         self.assertIn(b"conflict: 'f' was changed while a run worked: its contents, or only its mode, times or links", said)
 
+    def commits_over_a_save(self, looks, save, change, expect):
+        """A program looks at `f`, the person saves it, the program changes another line of it."""
+        (self.work / "f").write_text("".join(f"{number}\n" for number in range(20)))
+        time.sleep(1)  # the file is older than the run
+        shell, note = self.start(f"{looks}; echo looked; read word; {change}")
+        shell.expect("looked")
+        save()
+        shell.type("go\n")
+        shell.expect("Commit, keep or drop")
+        shell.type("k\n")
+        shell.finish()
+        return self.galley("commit", "--tx", note["tx"], expect=expect).stderr
+
+    def save_by_rename(self, text="mine\n"):
+        (self.work / "f.new").write_text((self.work / "f").read_text().replace("10\n", text))
+        (self.work / "f.new").rename(self.work / "f")
+
+    def test_a_save_by_rename_is_not_lost(self):
+        """overlayfs goes on showing a file that was replaced below it after the program has looked at it."""
+        for looks in ("cat f > /dev/null", "ls -l", "test -e f"):
+            for change in ("sed -i 's/^2$/two/' f", "echo more >> f", "cat f > g; mv g f"):
+                with self.subTest(looks=looks, change=change):
+                    said = self.commits_over_a_save(looks, self.save_by_rename, change, expect=1)
+                    self.assertIn(b"conflict: 'f' was changed while a run worked", said)
+                    self.assertIn("mine\n", (self.work / "f").read_text())
+                    self.galley("rollback", "--tx", self.open_transactions()[0]["tx"], expect=0)
+
+    def test_an_older_file_that_is_moved_there_is_not_lost(self):
+        (self.work / "f.bak").write_text("kept\n")
+        said = self.commits_over_a_save("cat f > /dev/null", lambda: (self.work / "f.bak").rename(self.work / "f"),
+                                        "echo more >> f", expect=1)
+        self.assertIn(b"conflict: 'f'", said)
+        self.assertEqual((self.work / "f").read_text(), "kept\n")
+
+    def test_a_new_file_of_a_person_is_not_lost(self):
+        said = self.commits_over_a_save("cat new", lambda: (self.work / "new").write_text("mine\n"), "echo its > new",
+                                        expect=1)
+        self.assertIn(b"conflict: 'new'", said)
+        self.assertEqual((self.work / "new").read_text(), "mine\n")
+
+    def test_a_save_in_place_is_seen(self):
+        def save():
+            (self.work / "f").write_text((self.work / "f").read_text().replace("10\n", "mine\n"))
+        self.commits_over_a_save("cat f > /dev/null", save, "sleep 0.1; sed -i 's/^2$/two/' f", expect=0)
+        self.assertIn("two\n", (self.work / "f").read_text())
+        self.assertIn("mine\n", (self.work / "f").read_text())
+
     def test_a_folder_that_a_person_moved_into_a_deleted_one_is_a_conflict(self):
         for name in ("d", "moved"):
             (self.work / name).mkdir()
