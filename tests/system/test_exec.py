@@ -252,6 +252,14 @@ class Exec(SystemCase):
         said = self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
         self.assertEqual(said, b"1980-01-01\n315532800\n1980-01-01-315532800\n")
 
+    def test_the_clock_of_a_deterministic_command_is_no_loss(self):
+        """libfaketime leaves a file of its own in the command's temporary directory."""
+        self.galley("begin", expect=0)
+        said = self.galley("exec", "--deterministic", "--", "sh", "-c", "date > seen", expect=0).stderr
+        self.assertNotIn(b"temporary directory", said)
+        said = self.galley("exec", "--deterministic", "--", "sh", "-c", "date > /tmp/mine", expect=0).stderr
+        self.assertIn(b"with /tmp/mine: write", said)
+
     def test_without_libfaketime_a_deterministic_command_is_refused(self):
         need_own_mounts()
         folder = next(Path("/usr/lib").glob("*/faketime"), None)
