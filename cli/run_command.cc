@@ -302,6 +302,7 @@ Result<int> finish_client(Session& session, const ClientEnd& end) {
 /// Starts the program and passes its streams on until it ends. Returns nothing in the process of
 /// the supervisor, whose work is then done.
 Result<std::optional<ClientEnd>> start_and_attach(Session& session, const ClientOptions& options) {
+  GALLEY_TRY(check_git_commits(session.arguments()));  // a known agent gets its name below
   GALLEY_ASSIGN(const Arguments arguments, arguments_of_run(session));
   const RunScreen screen = own_screen();
   GALLEY_ASSIGN(ForkedSupervisor forked, fork_supervisor());

@@ -66,13 +66,16 @@ Json RunCommits::json() const {
   return all;
 }
 
+Result<void> check_git_commits(const Arguments& arguments) {
+  if (arguments.run.git_commits != "keep" || arguments.global.agent.empty()) return {};
+  return fail(ErrorKind::kRefused, "person.agent",
+              "only a person may move git references: use --git-commits keep without --agent");
+}
+
 Result<bool> RunCommits::wants_keep() {
   const Arguments& arguments = session_->arguments();
   const std::string& said = arguments.run.git_commits;
-  if (said == "keep" && !arguments.global.agent.empty()) {
-    return fail(ErrorKind::kRefused, "person.agent",
-                "only a person may move git references: use --git-commits keep without --agent");
-  }
+  GALLEY_TRY(check_git_commits(arguments));
   is_wanted_ = !is_empty() && said == "keep";
   const bool has_person = !session_->is_json() && session_->terminal().is_error_terminal() &&
                           session_->terminal().is_input_terminal();

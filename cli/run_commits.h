@@ -9,6 +9,9 @@
 
 namespace galley {
 
+/// Errors: kRefused `person.agent` when an agent asks to keep git commits.
+[[nodiscard]] Result<void> check_git_commits(const Arguments& arguments);
+
 /// The git commits that runs of a transaction made. The functions are called in this order:
 ///
 ///     of -> say           lists them in the summary
@@ -28,7 +31,7 @@ class RunCommits {
   void say() const;
   [[nodiscard]] Json json() const;
 
-  /// Errors: kRefused `person.agent` when an agent asks to keep them.
+  /// Errors: those of check_git_commits().
   Result<bool> wants_keep();
   /// Does nothing unless wants_keep() returned true; the same for keep().
   Result<void> copy();

@@ -200,8 +200,9 @@ class GitCommits(RunCase):
 
     def test_an_agent_moves_no_reference(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:*"]\n')
-        ran = self.galley("--agent", "bot", "run", "--git-commits", "keep", "--", "sh", "-c", COMMIT)
+        ran = self.galley("--agent", "bot", "run", "--git-commits", "keep", "--", "sh", "-c", "echo it ran; " + COMMIT)
         self.assertIn(b"only a person may", ran.stderr)
+        self.assertEqual(ran.stdout, b"")
         self.assertEqual(self.rev("main"), self.first)
 
     def test_nothing_of_the_layer_is_trusted(self):
