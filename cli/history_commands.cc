@@ -377,6 +377,21 @@ Result<void> settle_group(Session& session, Workspace& workspace) {
   return settle_edits({session, workspace, agent}, MissedEdits::kAll);
 }
 
+/// Takes several transactions back with one commit: all of them or none.
+Result<int> undo_together(Session& session, const History& history, Workspace& workspace,
+                          const std::vector<TxId>& ids) {
+  Json document = {{"schema", "galley.undo/1"}, {"ok", true}};
+  if (ids.empty()) {
+    return finish_undo(session, NothingToUndo{}, document, "all of it is undone already");
+  }
+  GALLEY_ASSIGN(const UndoOptions options, undo_options(session, workspace, {}));
+  const auto planned = plan_undo_together(history, place_of(workspace).files(), ids,
+                                          place_of(workspace).clock(), options);
+  if (!planned) return fail(with_readable_mode(history, planned.error()));
+  return finish_undo(session, *planned, document,
+                     "the workspace already is as it was before these transactions");
+}
+
 /// Undoes a session or a turn with one commit.
 Result<int> take_back_together(Session& session) {
   const Arguments& arguments = session.arguments();
@@ -390,16 +405,7 @@ Result<int> take_back_together(Session& session) {
   GALLEY_ASSIGN(const History history, open_history(session, "undo"));
   GALLEY_ASSIGN(const std::vector<TxId> ids, ids_of_group(session, history));
   say_lost_edits(session, *workspace, arguments.of_session);
-  Json document = {{"schema", "galley.undo/1"}, {"ok", true}};
-  if (ids.empty()) {
-    return finish_undo(session, NothingToUndo{}, document, "all of it is undone already");
-  }
-  GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, {}));
-  const auto planned = plan_undo_together(history, place_of(*workspace).files(), ids,
-                                          place_of(*workspace).clock(), options);
-  if (!planned) return fail(with_readable_mode(history, planned.error()));
-  return finish_undo(session, *planned, document,
-                     "the workspace already is as it was before these transactions");
+  return undo_together(session, history, *workspace, ids);
 }
 
 /// Brings a turn back with one commit.
@@ -425,19 +431,10 @@ Result<int> undo(Session& session) {
     return take_back_together(session);
   }
   GALLEY_ASSIGN(const NewestFirst ids, several_ids(session));
-  if (ids.empty()) {
-    return take_back(session, false, arguments.id, arguments.words);
-  }
-  if (session.is_json() || arguments.dry_run) {
-    return fail(ErrorKind::kUsage, "undo.several",
-                "several transactions are taken back one after the other, which is neither one "
-                "document nor one preview: name one of them");
-  }
-  for (const TxId id : ids) {
-    GALLEY_ASSIGN(const int status, take_back(session, false, id.str(), {}));
-    if (status != kExitDone) return status;
-  }
-  return kExitDone;
+  if (ids.empty()) return take_back(session, false, arguments.id, arguments.words);
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const History history, open_history(session, "undo"));
+  return undo_together(session, history, *workspace, {ids.begin(), ids.end()});
 }
 
 Result<int> redo(Session& session) {

@@ -293,8 +293,9 @@ void OptionTable::add_quiet(CLI::App* command, const char* about) {
 CLI::Option* OptionTable::add_hosts(CLI::App* command, std::vector<std::string>& hosts) {
   return add_list(
              command, "--allow-host", hosts,
-             "Let it reach this host through a proxy, and no other; *.HOST names those below it")
-      ->type_name("HOST[:PORT]");
+             "Let it reach this host through a proxy, and no other; *.HOST names those below it, "
+             "HOST:PORT one port")
+      ->type_name("HOST");
 }
 
 void OptionTable::add_exec_options(CLI::App* command) {

@@ -303,9 +303,11 @@ Result<void> check_names(Session& session, const Proposal& whole) {
     std::vector<std::string> proposed;
     for (const Change& change : whole.changes()) proposed.push_back(change.path.str());
     const auto near = nearest_pathspec(meant.front().str(), proposed);
+    GALLEY_ASSIGN(const RelPath here, session.place());
+    const std::string from_root = here.is_root() ? "" : ":/";
     return fail(ErrorKind::kUsage, "diff.no_such_path",
                 "nothing is proposed at '" + printable_line(word) + "', and nothing is there; " +
-                    (near ? "did you mean '" + printable_line(*near) + "'?"
+                    (near ? "did you mean '" + from_root + printable_line(*near) + "'?"
                           : session.hint("diff --name-status") +
                                 " lists the paths of the transaction, and " +
                                 session.hint("diff A..B") + " compares commits of git"));

@@ -99,7 +99,10 @@ class Words(SystemCase):
         self.commit("a.txt", "more\n", "on a")
         self.galley("undo", "1", "4", expect=0)
         self.assertEqual([(self.work / f"{name}.txt").exists() for name in "abc"], [False, True, True])
-        self.galley("undo", "2", "3", "-n", expect=2)
+        shown = self.said("undo", "2", "3", "-n", expect=0)
+        self.assertIn("-b\n", shown)
+        self.assertIn("-c\n", shown)
+        self.assertTrue((self.work / "b.txt").exists(), "a preview")
         self.galley("undo", "2", "99", expect=1)
         self.assertTrue((self.work / "b.txt").exists(), "99 comes first")
         (self.work / "7").write_text("a file\n")
@@ -121,6 +124,28 @@ class Words(SystemCase):
             self.commit(f"{name}.txt", f"{name}\n", name)
         self.galley("undo", "@", "@~1", expect=0)
         self.assertEqual([(self.work / f"{name}.txt").exists() for name in "de"], [False, False])
+
+    def test_several_are_undone_with_one_commit_or_none(self):
+        for name in ("a", "b", "c"):
+            self.commit(f"{name}.txt", f"{name}\n", name)
+        (self.work / "a.txt").write_text("changed since\n")
+        said = self.said("undo", "1", "3", expect=1)
+        self.assertIn("nothing was undone", said)
+        self.assertTrue((self.work / "c.txt").exists())
+        done = json.loads(self.galley("--json", "undo", "2", "3", expect=0).stdout)
+        self.assertEqual([done["undoes"], done["also_undoes"]], ["3", ["2"]])
+        self.assertEqual([(self.work / f"{name}.txt").exists() for name in "abc"], [True, False, False])
+        self.galley("redo", expect=0)
+        self.assertEqual([(self.work / f"{name}.txt").exists() for name in "abc"], [True, True, True])
+
+    def test_a_name_that_is_suggested_in_a_subfolder_works_there(self):
+        (self.work / "sub").mkdir()
+        (self.work / "sub" / "s.txt").write_text("s\n")
+        self.galley("begin", expect=0)
+        self.galley("call", "Write", json.dumps({"file_path": "sub/s.txt", "content": "t\n"}), expect=0)
+        said = self.galley("-C", "sub", "diff", "sub/s.txt", expect=2).stderr.decode()
+        meant = re.search(r"did you mean '(.*?)'", said).group(1)
+        self.assertIn("+t\n", self.galley("-C", "sub", "diff", meant, expect=0).stdout.decode())
 
     def test_the_help_of_query_names_its_tables(self):
         said = self.said("query", "--help", expect=0)
