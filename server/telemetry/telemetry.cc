@@ -176,7 +176,7 @@ void Telemetry::write(const Outcome& outcome, const Span& span) {
   const std::string trace = outcome.trace.empty()
                                 ? random_hex(kTraceDigits)
                                 : ContentId::of(outcome.trace).hex().substr(0, kTraceDigits);
-  ordered_json attributes = {attribute("galley.outcome", outcome.word)};
+  ordered_json attributes = ordered_json::array({attribute("galley.outcome", outcome.word)});
   for (const auto& [key, value] : outcome.attributes) {
     if (!value.empty()) attributes.push_back(attribute(key, value));
   }
