@@ -326,6 +326,9 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   if (is_open)
     result.unchecked.emplace_back(
         "sandbox.allow and exec capabilities, because Landlock is missing");
+  if (command.is_deterministic) {
+    result.unchecked.emplace_back("the clock of static programs that it starts");
+  }
   if (is_copy && !request.covered.empty()) {
     result.unchecked.emplace_back("sandbox.deny, on a copy of the tree");
   }

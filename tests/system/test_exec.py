@@ -251,6 +251,8 @@ class Exec(SystemCase):
         line = "date -u +%F; python3 -c 'import time; print(int(time.time()))'; sleep 0.05; date -u +%F-%s"
         said = self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
         self.assertEqual(said, b"1980-01-01\n315532800\n1980-01-01-315532800\n")
+        told = json.loads(self.galley("--json", "exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout)
+        self.assertIn("the clock of static programs that it starts", told["unchecked"])
 
     def test_the_clock_of_a_deterministic_command_is_no_loss(self):
         """libfaketime leaves a file of its own in the command's temporary directory."""
