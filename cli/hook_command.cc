@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -8,6 +9,7 @@
 #include "cli/person.h"
 #include "engine/git_hooks/hook_files.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 namespace {
@@ -129,6 +131,12 @@ void print_hook_changes(Session& session, const HookPlace& place,
               (place.leads_to.empty() ? "" : ", which leads to " + place.leads_to));
   if (place.is_in_work_tree && is_install) {
     session.say("core.hooksPath leads into the work tree: git sees these files as yours to commit");
+  }
+  const char* const path = std::getenv("PATH");
+  if (is_install && list_programs(path == nullptr ? "" : path, "galley").empty()) {
+    session.say(
+        "warning: galley is not on PATH, where these hooks look for it; until it is there, "
+        "they refuse what they cannot judge");
   }
 }
 

@@ -47,6 +47,11 @@ class Installing(HookCase):
         self.assertEqual(steps, {**{name: "write" for name in USUAL}, "pre-push": "write_and_keep"})
         self.assertEqual(snapshot(self.hooks(), with_times=True), before)
 
+    def test_an_installation_names_a_program_that_its_hooks_do_not_find(self):
+        self.assertNotIn(b"PATH", self.galley("hook", "install", expect=0).stderr)
+        said = self.galley("hook", "install", expect=0, env={"PATH": "/usr/bin:/bin"}).stderr
+        self.assertIn(b"warning: galley is not on PATH, where these hooks look for it", said)
+
     def test_only_the_named_hooks_are_installed(self):
         self.galley("hook", "install", "--hook", "pre-commit", "--hook", "pre-push", expect=0)
         self.assertEqual(self.names(), ["pre-commit", "pre-push"])
