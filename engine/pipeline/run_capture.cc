@@ -1,5 +1,6 @@
 #include "engine/pipeline/run_capture.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -167,6 +168,8 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   GALLEY_ASSIGN(const WriterLock lock, workspace.persistent.lock());
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));
   GALLEY_ASSIGN(rules.unchanged_ns, unchanged_ns(folder));
+  GALLEY_ASSIGN(const int64_t refreshed, refreshed_ns(folder));
+  rules.refreshed_ns = std::max(refreshed, note.mounted_ns);
   if (is_live) GALLEY_TRY(begin_look(folder));
   const auto contents = std::make_shared<WithPreImages>(store, state, bases);
   for (int attempt = 1;; ++attempt) {

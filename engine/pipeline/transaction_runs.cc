@@ -185,6 +185,7 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRe
   options.before_program = [&](const LiveRun& view) {
     note.mount_fd = view.mount();
     note.began_ns = earlier ? earlier->began_ns : view.began_ns();
+    note.mounted_ns = view.began_ns();
     return folder.write_note(note);
   };
   auto live = state_->runner()->start(command, options, state_->overlay);

@@ -73,6 +73,10 @@ Result<void> end_unchanged_look(const RunFolder& folder);
 /// there was none.
 Result<int64_t> unchanged_ns(const RunFolder& folder);
 
+/// Returns the time until which the run has seen every file that came to its place in the
+/// workspace, on the clock of the file system; 0: when it was mounted (LiveRun::refresh).
+Result<int64_t> refreshed_ns(const RunFolder& folder);
+
 /// A layer over a folder of the host.
 struct RunLayer {
   std::string path;  ///< of the host's folder

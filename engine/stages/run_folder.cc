@@ -58,6 +58,7 @@ Json to_json(const RunNote& note) {
           {"mount_fd", note.mount_fd},
           {"since_ns", note.since_ns},
           {"began_ns", note.began_ns},
+          {"mounted_ns", note.mounted_ns},
           {"history", note.history},
           {"lower_home", note.lower_home},
           {"terminal", note.is_terminal},
@@ -81,6 +82,7 @@ RunNote from_json(const Json& json) {
   json.at("mount_fd").get_to(note.mount_fd);
   json.at("since_ns").get_to(note.since_ns);
   json.at("began_ns").get_to(note.began_ns);
+  note.mounted_ns = json.value("mounted_ns", note.began_ns);
   json.at("history").get_to(note.history);
   json.at("lower_home").get_to(note.lower_home);
   json.at("terminal").get_to(note.is_terminal);

@@ -40,6 +40,7 @@ struct RunNote {
   int mount_fd = -1;       ///< the supervisor's descriptor of the overlay; -1: not mounted yet
   int64_t since_ns = 0;    ///< wall clock, when it was started
   int64_t began_ns = 0;    ///< the same time on the clock of the file system
+  int64_t mounted_ns = 0;  ///< on that clock; later than `began_ns` if it was resumed
   std::string history;     ///< newest committed transaction at the start; empty: none
   std::string lower_home;  ///< outside the workspace: `scratch`, and a layer of the staged files
   bool is_terminal = false;

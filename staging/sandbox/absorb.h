@@ -51,6 +51,9 @@ struct AbsorbRules {
   /// A time on the clock of the file system, after which it was found that the layer had no effect
   /// beside the staged changes; 0: none. So the command made every other whiteout later.
   int64_t unchanged_ns = 0;
+  /// A later time than `began_ns` until which the command has seen every file that came to its
+  /// place; 0: none.
+  int64_t refreshed_ns = 0;
 };
 
 /// The result of reading back.

@@ -233,15 +233,17 @@ Result<bool> is_in_place_since(const Overlay& overlay, const RelPath& folder, in
   return parent.kind == FileKind::kDirectory && parent.mtime_ns < began_ns;
 }
 
-/// Whether the file came to its place after the command began: it was made there, or moved there,
-/// which changes only its ctime. overlayfs goes on showing the file before it to a command that has
-/// looked at the path, so the command may never have seen this one. Another link changes the ctime,
-/// too.
-Result<bool> came_since(const Overlay& overlay, const RelPath& path, int64_t began_ns) {
+/// Whether the file came to its place after the command began, and after the last refresh: it was
+/// made there, or moved there, which changes only its ctime. overlayfs goes on showing the file
+/// before it to a command that has looked at the path, so the command may never have seen this one.
+/// Another link changes the ctime, too.
+Result<bool> came_unseen(const Overlay& overlay, const RelPath& path, const AbsorbRules& rules) {
   GALLEY_ASSIGN(const FileStat there, reachable_stat(overlay.workspace(), path));
   if (there.kind == FileKind::kAbsent) return false;
-  const bool was_moved = there.mtime_ns < began_ns && there.nlink == 1;
-  return was_moved || there.birth_ns >= began_ns;
+  const int64_t seen_ns = std::max(rules.began_ns, rules.refreshed_ns);
+  const bool was_moved =
+      there.mtime_ns < rules.began_ns && there.ctime_ns >= seen_ns && there.nlink == 1;
+  return was_moved || there.birth_ns >= seen_ns;
 }
 
 void add_files_below(const RelPath& folder, const Overlay::Entries& entries,
@@ -280,8 +282,8 @@ Result<void> check_changed_files(const Overlay::Entries& before, const WritableD
     GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path, unchanged_ns));
     // The clock of both stamps advances only every few milliseconds.
     if (written > changed) {
-      GALLEY_ASSIGN(const bool came, came_since(overlay, path, rules.began_ns));
-      if (!is_file || !came) continue;
+      GALLEY_ASSIGN(const bool is_unseen, came_unseen(overlay, path, rules));
+      if (!is_file || !is_unseen) continue;
     }
     if (is_file) forgotten.emplace(path, entry);
     GALLEY_ASSIGN(const bool was_in_place, is_in_place_since(overlay, path, rules.began_ns));

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/file_mode.h"
@@ -235,6 +236,21 @@ LiveRun::~LiveRun() {
   if (is_over_) return;
   process_.control = Fd();  // this kills it
   process_.helper.wait();
+}
+
+void LiveRun::refresh() {
+  constexpr auto kLook = std::chrono::microseconds(200);
+  const auto home = open_disk_directory(request_.upper_home);
+  if (is_over_ || !home) return;
+  const auto last = [&] {
+    const auto stat = (*home)->stat(known(kRefreshed));
+    return stat ? stat->mtime_ns : 0;
+  };
+  const int64_t before = last();
+  if (send(control(), &kRefreshByte, 1, MSG_NOSIGNAL) != 1) return;
+  for (auto waited = kLook; waited < kRefreshTime && last() == before; waited += kLook) {
+    std::this_thread::sleep_for(kLook);
+  }
 }
 
 void LiveRun::stop() {

@@ -95,6 +95,12 @@ class LiveRun {
   [[nodiscard]] int mount() const { return mount_.get(); }
   [[nodiscard]] int64_t began_ns() const { return began_ns_; }
 
+  /// Makes the program see files that other programs have replaced since it looked at them. Returns
+  /// when that is done, or after kRefreshTime. A file that the program holds open remains the old
+  /// one.
+  void refresh();
+  static constexpr std::chrono::milliseconds kRefreshTime{50};
+
   /// Asks it to end; the remaining processes are killed after kStopGrace.
   void stop();
   /// Returns how the program ended. Call it only after control() has become readable.

@@ -512,8 +512,8 @@ class WithoutItsTerminal(RunCase):
 
 
 class Faults(RunCase):
-    def start(self, script):
-        shell = self.on_terminal("run", "--name", "mine", "--", "bash", "-c", script)
+    def start(self, script, options=()):
+        shell = self.on_terminal("run", "--name", "mine", *options, "--", "bash", "-c", script)
         return shell, self.only_note()
 
     def test_daemons_die_with_the_program(self):
@@ -569,20 +569,26 @@ class Faults(RunCase):
         self.assertIn(b"conflict: 'f' was changed while a run worked: its contents, or only its mode, times or links", said)
 
     def commits_over_a_save(self, looks, save, change, expect):
-        """A program looks at `f`, the person saves it, the program changes another line of it."""
+        """A program looks at `f`, the person saves it, the program changes another line of it. It hears of the save
+        by a file outside of the workspace."""
         (self.work / "f").write_text("".join(f"{number}\n" for number in range(20)))
         time.sleep(1)  # the file is older than the run
-        shell, note = self.start(f"{looks}; echo looked; read word; {change}")
+        sign = self.scratch / "sign"
+        sign.mkdir(exist_ok=True)
+        shell, note = self.start(f"{looks}; echo looked; while ! test -e {sign}/go; do sleep 0.05; done; {change}; echo changed",
+                                 options=("--allow-write", str(sign)))
         shell.expect("looked")
         save()
-        shell.type("go\n")
+        (sign / "go").touch()
+        shell.expect("changed")
+        (sign / "go").unlink()
         shell.expect("Commit, keep or drop")
         shell.type("k\n")
         shell.finish()
         return self.galley("commit", "--tx", note["tx"], expect=expect).stderr
 
-    def save_by_rename(self, text="mine\n"):
-        (self.work / "f.new").write_text((self.work / "f").read_text().replace("10\n", text))
+    def save_by_rename(self):
+        (self.work / "f.new").write_text((self.work / "f").read_text().replace("10\n", "mine\n"))
         (self.work / "f.new").rename(self.work / "f")
 
     def test_a_save_by_rename_is_not_lost(self):
@@ -614,6 +620,27 @@ class Faults(RunCase):
         self.commits_over_a_save("cat f > /dev/null", save, "sleep 0.1; sed -i 's/^2$/two/' f", expect=0)
         self.assertIn("two\n", (self.work / "f").read_text())
         self.assertIn("mine\n", (self.work / "f").read_text())
+
+    def test_what_is_typed_finds_the_files_of_now(self):
+        """A person saves files, makes one and removes one, and then types: the program sees all that."""
+        for name in ("f", "gone"):
+            (self.work / name).write_text("".join(f"{number}\n" for number in range(20)))
+        time.sleep(1)  # the files are older than the run
+        shell, note = self.start("ls -l; cat f new gone > /dev/null; echo looked; read word; "
+                                 "grep mine f new; ls gone; sed -i 's/^2$/two/' f; echo its >> new")
+        shell.expect("looked")
+        self.save_by_rename()
+        (self.work / "new").write_text("mine\n")
+        (self.work / "gone").unlink()
+        shell.type("go\n")
+        shell.expect("f:mine\r\nnew:mine\r\n.*cannot access 'gone'")
+        shell.expect("Commit, keep or drop")
+        shell.type("k\n")
+        shell.finish()
+        self.galley("commit", "--tx", note["tx"], expect=0)
+        self.assertIn("two\n", (self.work / "f").read_text())
+        self.assertIn("mine\n", (self.work / "f").read_text())
+        self.assertEqual((self.work / "new").read_text(), "mine\nits\n")
 
     def test_a_folder_that_a_person_moved_into_a_deleted_one_is_a_conflict(self):
         for name in ("d", "moved"):

@@ -191,6 +191,10 @@ bool open_proxy(const SandboxRequest& request, const Fd& proxy, SetupFailure& fa
   const bool is_open = is_root || open_layers(request, admission.trees, failure);
   LayerGauge gauge;
   if (is_open) watch_layers(admission.trees, gauge);
+  Fd home;  // of a live run's layer
+  if (is_open && request.live != 0) {
+    home = Fd(openat(admission.trees.upper_home.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
   Fd overlay;
   if (!is_open || !enter_view(request, std::move(admission.trees), overlay, failure) ||
       !open_proxy(request, admission.proxy, failure) ||
@@ -200,7 +204,7 @@ bool open_proxy(const SandboxRequest& request, const Fd& proxy, SetupFailure& fa
   overlay = Fd();
   admission.channel = Fd();
   admission.proxy = Fd();
-  live_as_pid_one(request, std::move(gauge), links.notes_write.release(),
+  live_as_pid_one(request, std::move(gauge), std::move(home), links.notes_write.release(),
                   links.lifeline_theirs.release());
 }
 
@@ -577,11 +581,12 @@ HelperReport Monitor::run(const ReceivedRequest& received) {
   return watch(received.request);
 }
 
-/// Passes a stop request on to pid 1. Returns false if pid 1 must be killed, because the engine is
-/// gone or asks to kill it.
-bool Monitor::read_stop_request() const {
+/// Passes a request to stop or to refresh on to pid 1. Returns false if pid 1 must be killed,
+/// because the engine is gone or asks to kill it.
+bool Monitor::read_request() const {
   char byte = 0;
-  if (read(kControlFd, &byte, 1) != 1 || byte != kStopByte) return false;
+  if (read(kControlFd, &byte, 1) != 1) return false;
+  if (byte != kStopByte && byte != kRefreshByte) return false;
   return write(lifeline_.get(), &byte, 1) == 1;
 }
 
@@ -601,7 +606,7 @@ HelperReport Monitor::watch(const SandboxRequest& request) const {
     if (polled[2].revents != 0) notes.read_all();
     if (notes.is_alone()) return notes.report();
     if ((polled[2].revents & POLLHUP) != 0) is_silent = true;
-    if (polled[1].revents != 0) is_cancelled = !read_stop_request();
+    if (polled[1].revents != 0) is_cancelled = !read_request();
     if (is_cancelled || patience.has_passed()) (void)kill(pid_, SIGKILL);
   }
   notes.read_all();

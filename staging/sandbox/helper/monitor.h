@@ -35,7 +35,7 @@ class Monitor {
 
  private:
   [[nodiscard]] bool admit(const ReceivedRequest& received, SetupFailure& failure) const;
-  [[nodiscard]] bool read_stop_request() const;
+  [[nodiscard]] bool read_request() const;
   [[nodiscard]] HelperReport watch(const SandboxRequest& request) const;
 
   pid_t pid_ = -1;

@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -62,9 +63,10 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 class PidOne {
  public:
-  PidOne(const SandboxRequest& request, LayerGauge gauge, int notes, int lifeline)
+  PidOne(const SandboxRequest& request, LayerGauge gauge, Fd home, int notes, int lifeline)
       : request_(request),
         gauge_(std::move(gauge)),
+        home_(std::move(home)),
         notes_(notes),
         lifeline_(lifeline),
         started_(SteadyClock::now()) {}
@@ -106,11 +108,27 @@ class PidOne {
     }
   }
 
-  /// The monitor is gone, or relays a request to stop.
+  /// The monitor is gone, or relays a request.
   void heed_monitor() {
     char byte = 0;
-    if (read(lifeline_, &byte, 1) != 1 || byte != kStopByte) _exit(1);
+    const bool is_there = read(lifeline_, &byte, 1) == 1;
+    if (is_there && byte == kRefreshByte) return refresh();
+    if (!is_there || byte != kStopByte) _exit(1);
     if (!stopping_) stop(HelperBreach::kStopped, request_.grace_ms, 0);
+  }
+
+  /// overlayfs goes on showing a file that was replaced below it. Each reconfiguration makes the
+  /// kernel forget the names that are not in use (fs/super.c, reconfigure_super).
+  void refresh() {
+    constexpr const char* kNew = "refreshed.new";
+    constexpr mode_t kPrivate = 0600;
+    const Fd stamp(
+        openat(home_.get(), kNew, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kPrivate));
+    if (!stamp.is_open() || ftruncate(stamp.get(), 0) != 0) return;  // that sets its time
+    const Fd view(fspick(AT_FDCWD, request_.workspace.c_str(), FSPICK_CLOEXEC));
+    if (!view.is_open()) return;
+    if (fsconfig(view.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0) != 0) return;
+    (void)renameat(home_.get(), kNew, home_.get(), kRefreshed);
   }
 
   void reap() {
@@ -221,6 +239,7 @@ class PidOne {
 
   const SandboxRequest& request_;
   LayerGauge gauge_;
+  Fd home_;  ///< of a live run's layer; else closed
   int notes_;
   int lifeline_;
   int signals_ = -1;
@@ -445,7 +464,8 @@ void become_command(const SandboxRequest& request, int notes) {
   report_and_exit(notes, HelperOutcome::kSetupFailed, failure);
 }
 
-void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, int notes, int lifeline) {
+void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, Fd home, int notes,
+                     int lifeline) {
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
@@ -460,7 +480,7 @@ void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, int notes,
   // This process must not keep descriptors of the host either.
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; null >= 0 && fd < kControlFd; ++fd) (void)dup2(null, fd);
-  PidOne(request, std::move(gauge), notes, lifeline).run(command);
+  PidOne(request, std::move(gauge), std::move(home), notes, lifeline).run(command);
 }
 
 void for_each_process(const std::set<pid_t>* chosen, const std::function<void(int)>& visit) {

@@ -20,9 +20,9 @@ void bring_loopback_up();
 
 /// Starts the command, reaps processes, watches the limits, reports, and exits when the command has
 /// ended; the kernel then kills the remaining processes. It also exits when `lifeline` breaks: the
-/// monitor has died. `gauge` watches the command's layers.
-[[noreturn]] void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, int notes,
-                                  int lifeline);
+/// monitor has died. `gauge` watches the command's layers. `home` is the folder for kRefreshed.
+[[noreturn]] void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, Fd home,
+                                  int notes, int lifeline);
 
 inline constexpr uint64_t kNsPerSecond = 1'000'000'000;
 

@@ -15,7 +15,8 @@
 //                      its proxy, if it has them
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
 //   engine -> helper   one byte, any time later: kCancelByte kills the command, as the end of the
-//                      stream does; kStopByte asks it to end first
+//                      stream does; kStopByte asks it to end first; kRefreshByte makes a live
+//                      run see the workspace as it is now (kRefreshed)
 //   helper -> engine   one HelperReport, when every process of the command is dead; the helper
 //                      itself ends when the kernel has taken the namespaces down
 //
@@ -32,7 +33,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c6579000d;       // "galley", 13
+inline constexpr uint64_t kWireVersion = 0x67616c6c6579000e;       // "galley", 14
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
 /// The size of the files that replace /dev/random and /dev/urandom in a deterministic call.
 inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
@@ -44,6 +45,10 @@ inline constexpr int kProgramFd = 4;
 inline constexpr char kCancelByte = 'c';
 inline constexpr char kStopByte = 's';
 inline constexpr char kStartByte = 'g';
+inline constexpr char kRefreshByte = 'r';
+/// The file in `upper_home` that pid 1 replaces after a refresh. It was modified before that, so
+/// the run has seen every file that came to its place in the workspace before this time.
+inline constexpr const char* kRefreshed = "refreshed";
 inline constexpr const char* kSpareArgument = "spare";
 inline constexpr const char* kSpareMs = "10000";
 inline constexpr int kSpareExpired = 3;

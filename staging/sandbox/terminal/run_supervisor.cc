@@ -205,12 +205,22 @@ void RunSupervisor::hear(size_t client) {
     } else if (frame->kind == RunMessage::kScreen && screen && is_attached) {
       set_screen(*screen);
     } else if (frame->kind == RunMessage::kInput && is_attached && !input_ends_) {
+      refresh_before_input();
       input_ += frame->text;
     } else if (frame->kind == RunMessage::kInputEnd && is_attached && !is_terminal()) {
       input_ends_ = true;
       if (input_.empty()) run_->close_input();
     }
   }
+}
+
+/// What a person types, or an editor sends, may be about files that were saved right before.
+void RunSupervisor::refresh_before_input() {
+  constexpr std::chrono::seconds kInterval{1};
+  const auto now = std::chrono::steady_clock::now();
+  if (refreshed_ && now - *refreshed_ < kInterval) return;
+  refreshed_ = now;
+  run_->refresh();
 }
 
 void RunSupervisor::attach(size_t client, const RunScreen& screen) {

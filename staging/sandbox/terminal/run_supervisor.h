@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +74,7 @@ class RunSupervisor {
   void drop_input();
   void accept();
   void hear(size_t client);
+  void refresh_before_input();
   void attach(size_t client, const RunScreen& screen);
   void detach();
   void set_screen(const RunScreen& screen);
@@ -82,6 +85,7 @@ class RunSupervisor {
   Fd signals_;
   std::vector<RunPeer> clients_;
   int attached_ = 0;  ///< index in clients_; -1: none
+  std::optional<std::chrono::steady_clock::time_point> refreshed_;
   std::string backlog_;
   std::string last_output_;
   std::string input_;

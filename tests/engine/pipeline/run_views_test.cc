@@ -104,12 +104,22 @@ TEST_F(RunViews, ASavedFileMayBeDeletedWithAnOldFolderWhoseModeTheRunChanged) {
   ASSERT_TRUE(is_receipt(commit(run->id())));
   tree_.write("d/saved", "saved\n");
   pass_a_tick();
+  run->note_refresh();
   EXPECT_EQ(changes_of(run->id()), Lines());
   EXPECT_EQ(run->view().read("d/saved"), "oksaved\n");
   for (const char* path : {"d/saved", "d/x"}) ASSERT_EQ(run->call({"remove", path}), "ok");
   ASSERT_EQ(run->call({"rmdir", "d"}), "ok");
   ASSERT_TRUE(is_receipt(commit(run->id())));
   EXPECT_FALSE(tree_.exists("d"));
+}
+
+TEST_F(RunViews, AFileThatCameMeanwhileIsNotDeletedUnseen) {
+  const auto run = start();
+  tree_.write("saved", "saved\n");
+  pass_a_tick();
+  ASSERT_EQ(run->call({"remove", "saved"}), "ok");
+  EXPECT_FALSE(is_receipt(commit(run->id())));
+  EXPECT_EQ(tree_.read("saved"), "saved\n");
 }
 
 // --- sync: a live run gets what others committed ------------------------------------------------

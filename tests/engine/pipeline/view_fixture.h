@@ -53,6 +53,12 @@ class TestRun {
   [[nodiscard]] RunNote& note() { return note_; }
   void write_note() const { GALLEY_CHECK(folder_->write_note(note_).has_value()); }
   std::string call(const std::vector<std::string>& words) const { return view_->call(words); }
+  /// As LiveRun::refresh() leaves it: the run has seen every file of now.
+  void note_refresh() const {
+    GALLEY_CHECK(folder_->directory()
+                     .open_writable_file(rel("refreshed"), OpenMode::kCreateNew, 0600)
+                     .has_value());
+  }
 
   /// Ends the program and its supervisor, as any kind of exit would.
   void end() {
