@@ -358,9 +358,16 @@ void AcpProxy::lose_agent_line(const MessageLines::Line& line, const Error& why)
     return fail_agent(has_method ? id : json(), rpc::kParseError,
                       "galley acp cannot read this message: " + why.message);
   }
-  if (pending->second.method == "session/prompt") wants_look_ = pending->second.session;
+  const Pending request = std::move(pending->second);
   pending_.erase(pending);
-  fail_editor(id, rpc::kInternalError, "galley acp cannot read the agent's answer: " + why.message);
+  std::string answer = error_text(id, rpc::kInternalError,
+                                  "galley acp cannot read the agent's answer: " + why.message);
+  if (request.method != "session/prompt") {
+    to_editor_ += answer;
+    return;
+  }
+  ended_.push_back({request.session, std::move(answer), true});
+  decide_next();
 }
 
 void AcpProxy::agent_request(const json& message, const std::string& line) {
@@ -388,13 +395,14 @@ void AcpProxy::agent_answer(json message, const std::string& line) {
     to_editor_ += json_text(message) + "\n";
     return;
   }
-  const bool is_cancelled = text_of(member(message, "result"), "stopReason") == "cancelled";
-  if (request.method != "session/prompt" || is_cancelled || message.contains("error")) {
+  if (request.method != "session/prompt") {
     to_editor_ += line + "\n";
-    if (request.method == "session/prompt") wants_look_ = request.session;
     return;
   }
-  ended_.push_back({request.session, line + "\n"});
+  // Some agents send "error": null with every result.
+  const bool is_undecided = !member(message, "error").is_null() ||
+                            text_of(member(message, "result"), "stopReason") == "cancelled";
+  ended_.push_back({request.session, line + "\n", is_undecided});
   decide_next();
 }
 

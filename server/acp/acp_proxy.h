@@ -84,7 +84,7 @@ class AcpProxy {
   struct Ended {
     std::string session;
     std::string line;
-    bool is_cancelled = false;  ///< after the agent's answer: nothing is decided
+    bool is_undecided = false;  ///< it failed, or was cancelled: its changes stay staged
   };
   /// The decision of the person about the front of `ended_`.
   struct Deciding {
@@ -136,6 +136,7 @@ class AcpProxy {
            bool is_good);
   void tell_agent(const std::string& session, const std::string& text);
   void decide_next();
+  void leave_undecided();
   void judge();
   void ask_turn();
   void ask_part();
@@ -164,6 +165,7 @@ class AcpProxy {
   std::optional<std::string> wants_look_;     ///< the session that may have staged more
   std::map<std::string, std::string> shown_;  ///< by path: the version that the editor has
   std::map<std::string, std::string> calls_;  ///< by path: the id of its tool call
+  std::set<std::string> undecided_;           ///< paths that a turn without a decision left staged
   std::map<std::string, std::string> notes_;  ///< by session
   std::deque<Ended> ended_;
   std::unique_ptr<Deciding> deciding_;  ///< null: nothing is being decided

@@ -29,6 +29,8 @@ constexpr int kMaxLooks = 3;
 /// The changes that are shown at once.
 constexpr size_t kMaxShown = 50;
 constexpr size_t kMaxSaidBytes = 8'000;
+constexpr const char* kFromTurnBefore =
+    "Some of these changes are of a turn before, which failed or was cancelled.";
 constexpr const char* kStagedOnly = "Your changes are staged, but not committed.";
 
 std::string bounded(std::string text, size_t most) {
@@ -104,6 +106,7 @@ size_t AcpProxy::show(const std::string& session) {
     show_one(session, change);
     shown_[change.path] = change.version;
   }
+  std::erase_if(undecided_, [&](const std::string& path) { return !paths.contains(path); });
   for (auto at = shown_.begin(); at != shown_.end();) {
     const bool is_staged = paths.contains(at->first);
     if (!is_staged) calls_.erase(at->first);
@@ -158,14 +161,27 @@ void AcpProxy::decide_next() {
       say(session, "Not shown: " + counted(left, "more change"),
           "See what is staged with galley status, and what was committed with galley show.", true);
     }
-    if (ended_.front().is_cancelled) {
-      tell_agent(session, kStagedOnly);
+    if (ended_.front().is_undecided) {
+      leave_undecided();
       finish_turn();
     } else {
       deciding_ = std::make_unique<Deciding>();
       judge();
     }
   }
+}
+
+/// Tells both sides what a turn that failed or was cancelled leaves staged.
+void AcpProxy::leave_undecided() {
+  if (shown_.empty()) return;
+  for (const auto& [path, version] : shown_) undecided_.insert(path);
+  const std::string& session = ended_.front().session;
+  say(session, "Not committed: " + counted(shown_.size(), "change"),
+      when_ == AcpCommitTime::kSession
+          ? "They stay staged, and are committed when the editor ends the agent."
+          : "They stay staged. You are asked about them at the end of the next turn.",
+      true);
+  tell_agent(session, kStagedOnly);
 }
 
 void AcpProxy::judge() {
@@ -191,7 +207,8 @@ void AcpProxy::judge() {
   deciding_->next = 0;
   deciding_->accepted.clear();
   deciding_->refused.clear();
-  if (when_ == AcpCommitTime::kTurn && deciding_->verdict.is_approved) return commit();
+  const bool asks = when_ != AcpCommitTime::kTurn || !undecided_.empty();
+  if (!asks && deciding_->verdict.is_approved) return commit();
   ask_turn();
 }
 
@@ -203,6 +220,7 @@ void AcpProxy::ask_turn() {
   for (size_t i = 0; i < verdict.parts.size() && i < kMaxShown; ++i) {
     for (ordered_json& one : content_of(verdict.parts[i])) content.push_back(std::move(one));
   }
+  if (!undecided_.empty()) content.push_back(text_content(kFromTurnBefore));
   if (const std::string text = not_shown(verdict.parts); !text.empty()) {
     content.push_back(text_content(text));
   }
@@ -312,6 +330,7 @@ void AcpProxy::take_result(const AcpCommit& result) {
   switch (result.kind) {
     case AcpCommit::Kind::kCommitted:
       say(session, result.text, result.text, true);
+      undecided_.clear();
       break;
     case AcpCommit::Kind::kNothing:
       break;
@@ -384,7 +403,7 @@ void AcpProxy::finish_turn() {
 /// decision gets none.
 void AcpProxy::cancel(const std::string& session) {
   for (Ended& turn : ended_) {
-    if (turn.session != session || std::exchange(turn.is_cancelled, true)) continue;
+    if (turn.session != session || std::exchange(turn.is_undecided, true)) continue;
     json answer = json::parse(turn.line);
     if (answer["result"].is_object()) answer["result"]["stopReason"] = "cancelled";
     turn.line = json_text(answer) + "\n";

@@ -311,8 +311,13 @@ class Messages(AcpCase):
         editor.send({"method": "session/cancel", "params": {"sessionId": "session-1"}})
         self.assertEqual(editor.wait(turn)["result"]["stopReason"], "cancelled")
         self.assertFalse((self.work / "new.txt").exists())
+        self.assertIn("Not committed: 1 change", editor.titles())
+        editor.decide = lambda params: "later"
         editor.prompt(["fs_read", "keep.txt"])
-        self.assertEqual(self.text("new.txt"), "x\n", "the next turn's end takes it")
+        self.assertFalse((self.work / "new.txt").exists(), "the next turn's end asks")
+        editor.decide = lambda params: "commit"
+        editor.prompt(["fs_read", "keep.txt"])
+        self.assertEqual((len(editor.asked), self.text("new.txt")), (2, "x\n"))
 
     def test_a_session_does_not_commit_what_another_one_left_staged(self):
         editor = self.editor("--commit", "turn")

@@ -179,6 +179,7 @@ TEST_F(AcpProxyTest, TurnsOfSeveralSessionsAreDecidedOneAfterTheOther) {
 
 TEST_F(AcpProxyTest, ACancelledTurnIsNotDecided) {
   world.verdict = verdict_on(1);
+  world.changes = {{"f0", "old\n", "new\n", "", "1", false}};
   take_turn("1");
   take_turn("2", "other");
   const json first = question();
@@ -191,13 +192,52 @@ TEST_F(AcpProxyTest, ACancelledTurnIsNotDecided) {
   cancel("s");
   EXPECT_EQ(question(), json()) << said;
   EXPECT_FALSE(proxy.is_in_turn());
-  const auto answers = messages(said);
+  auto answers = messages(said);
+  std::erase_if(answers, [](const json& each) { return each.contains("method"); });
   ASSERT_EQ(answers.size(), 2U);
   for (const json& each : answers) EXPECT_EQ(each["result"]["stopReason"], "cancelled");
   EXPECT_TRUE(world.decisions.empty());
   take_turn("3", "other");
   EXPECT_THAT(prompts.back()["params"]["prompt"][0]["text"].get<std::string>(),
               HasSubstr("staged, but not committed"));
+}
+
+TEST_F(AcpProxyTest, AnErrorOfNullIsNoError) {
+  world.verdict = verdict_on(1);
+  proxy.take_from_editor(
+      "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s\"}}\n");
+  proxy.take_from_agent("{\"id\":1,\"error\":null,\"result\":{\"stopReason\":\"end_turn\"}}\n");
+  EXPECT_NE(question(), json()) << said;
+}
+
+TEST_F(AcpProxyTest, WhatAFailedTurnLeftIsToldAndNotCommittedUnasked) {
+  for (const char* end :
+       {R"("error":{"code":1,"message":"no model"})", R"("result":{"stopReason":"cancelled"})"}) {
+    AcpProxy turns{world, AcpCommitTime::kTurn, "/w"};
+    const auto take = [&](const std::string& answer) {
+      turns.take_from_editor(
+          "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s\"}}\n");
+      (void)turns.for_agent();
+      turns.take_from_agent("{\"id\":1," + answer + "}\n");
+      return messages(turns.for_editor());
+    };
+    world.verdict = verdict_on(1);
+    world.changes = {{"f0", "old\n", "new\n", "", "1", false}};
+    world.decisions.clear();
+    const auto told = take(end);
+    ASSERT_EQ(told.size(), 3U) << "the change, the notice and the answer";
+    EXPECT_EQ(told[1]["params"]["update"]["title"], "Not committed: 1 change");
+    EXPECT_EQ(told[2]["id"], 1);
+    const auto asked = take(R"("result":{"stopReason":"end_turn"})");
+    ASSERT_FALSE(asked.empty());
+    EXPECT_THAT(asked.back().dump(), HasSubstr("failed or was cancelled"));
+    EXPECT_TRUE(world.decisions.empty());
+    turns.take_from_editor(json{{"id", asked.back()["id"]}, {"result", {}}}.dump() + "\n");
+    world.changes[0].path = "other";
+    world.result = {AcpCommit::Kind::kCommitted, "Committed as 1", {}};
+    (void)take(R"("result":{"stopReason":"end_turn"})");
+    EXPECT_EQ(world.decisions.size(), 1U) << "nothing of that turn is staged any more";
+  }
 }
 
 TEST_F(AcpProxyTest, ALoginRunsNoCommandOutsideOfTheSandbox) {
