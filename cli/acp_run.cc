@@ -10,6 +10,7 @@
 #include "base/file_mode.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "engine/calls/guarded_runner.h"
 #include "engine/commit/outcome.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/pipeline/agent_session.h"
@@ -270,6 +271,7 @@ Result<void> AcpRun::write(const std::string& session, const std::string& path,
     GALLEY_TRY(keep_base(key, now));
   }
   if (const auto read = reads_.find(key); read != reads_.end()) forget_read(read);
+  GALLEY_TRY(propose_ignored(inside_path));
   return view.put(inside_path,
                   file_node(text, is_new ? kNewFileMode : there.mode & kPermissionBits), text);
 }
@@ -299,6 +301,33 @@ Result<void> AcpRun::keep_base(const ReadKey& key, const std::optional<std::stri
   GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*kept, tx_));
   GALLEY_ASSIGN(const WriterLock lock, persistent_of(*workspace).lock());
   return set_base(folder, *kept, path, seen);
+}
+
+/// Gives a file that git ignores a base, so that its change is proposed: the agent names the file, as
+/// with the tool Write. Files that its programs write stay ignored.
+Result<void> AcpRun::propose_ignored(const RelPath& path) {
+  GALLEY_ASSIGN(Workspace * workspace, person_->open());
+  const Place& place = galley::place_of(*workspace);
+  const IgnoreRule rule = git_ignore_rule(place.path, place.clock());
+  bool is_ignored = false;
+  for (RelPath at = path; !at.is_root() && !is_ignored; at = at.parent()) {
+    GALLEY_ASSIGN(const IgnoreAnswer answer,
+                  rule(at, at != path, Deadline::after(place.clock(), kMaxIgnoreTime)));
+    is_ignored = answer == IgnoreAnswer::kIgnored;
+  }
+  if (!is_ignored) return {};
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*kept, tx_));
+  GALLEY_ASSIGN(const Held disk, on_disk(path));
+  GALLEY_ASSIGN(const Transaction transaction, person_->resume(tx_));
+  if (is_file_or_link(disk.node)) {
+    GALLEY_TRY(overlay_of(transaction)
+                   .store()
+                   ->keep(disk.node.content, std::make_shared<const std::string>(disk.bytes)));
+  }
+  GALLEY_ASSIGN(const WriterLock lock, persistent_of(*workspace).lock());
+  GALLEY_ASSIGN(const Overlay::Entries basis, settled_basis(folder, *kept));
+  return basis.contains(path) ? Result<void>() : set_base(folder, *kept, path, disk.node);
 }
 
 /// Gives the run the state on disk of these paths, which is then also their base.

@@ -72,6 +72,7 @@ class AcpRun final : public AcpWorld {
   void forget_read(std::map<ReadKey, Read>::iterator read);
   void forget_reads(const RelPath& path);
   Result<void> keep_base(const ReadKey& key, const std::optional<std::string>& now);
+  Result<void> propose_ignored(const RelPath& path);
   Result<void> take_from_disk(const std::vector<RelPath>& paths);
   Result<void> take_saves(const std::string& session);
   Result<void> take_back(const Proposal& whole, const Proposal& part);

@@ -135,6 +135,29 @@ Result<Overlay::Entries> new_bases(const Directory& workspace, const Overlay& ov
   return bases;
 }
 
+/// The rule without the paths that have a base in the run's basis: they were proposed before, or an
+/// editor's agent named them in a write (AcpRun).
+IgnoreRule without_based(const IgnoreRule& ignore, const Bases& bases) {
+  if (!ignore) return ignore;
+  return [&ignore, &bases](const RelPath& path, bool is_directory,
+                           const Deadline& deadline) -> Result<IgnoreAnswer> {
+    const auto at = bases.entries.lower_bound(path);
+    const auto is_based = [&](const auto& base) { return !bases.pre_images.contains(base->first); };
+    if (at != bases.entries.end() && at->first == path && is_based(at)) {
+      return IgnoreAnswer::kCounts;
+    }
+    GALLEY_ASSIGN(const IgnoreAnswer answer, ignore(path, is_directory, deadline));
+    if (answer != IgnoreAnswer::kIgnored || !is_directory) return answer;
+    const std::string prefix = path.str() + "/";
+    for (auto below = at; below != bases.entries.end(); ++below) {
+      const bool is_below = below->first.str().starts_with(prefix);
+      if (is_below && is_based(below)) return IgnoreAnswer::kHoldsTracked;
+      if (!is_below && below->first.str() > prefix) break;
+    }
+    return answer;
+  };
+}
+
 /// Whether the error means that the program changed a file during the capture.
 bool is_in_motion(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "run.file_changes";
@@ -153,7 +176,6 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   // Without the private directory, ignored files stay in the layer.
   const bool has_scratch = !is_live && is_layer_home(note.lower_home);
   AbsorbRules rules;
-  rules.is_ignored = ignore;
   rules.propose_ignored = workspace.rules.config.sandbox.propose_ignored || note.proposes_ignored;
   rules.began_ns = note.began_ns;
   rules.max_file_bytes = workspace.rules.config.sandbox.max_file_bytes;
@@ -167,6 +189,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
                                                          : workspace.persistent.own_path("runs")));
   GALLEY_ASSIGN(const WriterLock lock, workspace.persistent.lock());
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));
+  rules.is_ignored = without_based(ignore, bases);
   GALLEY_ASSIGN(rules.unchanged_ns, unchanged_ns(folder));
   GALLEY_ASSIGN(const int64_t refreshed, refreshed_ns(folder));
   rules.refreshed_ns = std::max(refreshed, note.mounted_ns);

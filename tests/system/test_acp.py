@@ -250,6 +250,18 @@ class Saves(AcpCase):
         self.assertEqual([one["content"] for one in (said[0], said[1], said[3], said[4])],
                          ["unsaved\n", "keep\n", "by the agent\n", "3\n4\n"])
 
+    def test_a_write_through_the_protocol_to_a_file_that_git_ignores_is_proposed(self):
+        self.git("init", "-q")
+        (self.work / ".gitignore").write_text(".env\nout/\nown.log\n")
+        editor = self.editor("--commit", "turn")
+        editor.prompt(["fs_write", ".env", "KEY=1\nB=2\n"], ["fs_write", "out/deep/new.txt", "new\n"], ["shell", "echo x > own.log; echo x > out/own"])
+        self.assertEqual((self.text(".env"), self.text("out/deep/new.txt")), ("KEY=1\nB=2\n", "new\n"))
+        self.assertFalse((self.work / "own.log").exists() or (self.work / "out/own").exists(), "its own writes are not exempt")
+        (self.work / ".env").write_text("KEY=1\nB=mine\n")
+        editor.prompt(["fs_read", ".env"], ["fs_write", ".env", "KEY=2\nB=mine\n"])
+        self.assertEqual(self.text(".env"), "KEY=2\nB=mine\n")
+        self.assertEqual(editor.finish()[0], 0)
+
     def test_a_link_does_not_make_the_editor_read_elsewhere(self):
         (self.scratch / "secret").write_text("secret\n")
         (self.work / "link").symlink_to(self.scratch / "secret")
