@@ -32,6 +32,8 @@ namespace {
 // Files that an agent read: their number, and the bytes of all.
 constexpr size_t kMaxReads = 256;
 constexpr size_t kMaxReadBytes = size_t{16} << 20U;
+/// Files of which an agent has the editor's text.
+constexpr size_t kMaxEditorTexts = 4'096;
 /// A file that is read or written through the protocol.
 constexpr size_t kMaxProtocolFileBytes = size_t{8} << 20U;
 /// Sessions of one editor whose workspace is open at the same time.
@@ -39,6 +41,26 @@ constexpr size_t kMaxOpenSessions = 16;
 constexpr uint32_t kNewFileMode = 0644;
 constexpr uint32_t kPartContext = 3;
 constexpr size_t kEditorSessionDigits = 32;
+
+/// The text as an editor saves its buffer, which has neither the byte order mark of the file nor
+/// its line ends.
+std::string saved_text(std::string_view file, std::string_view buffer) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  const auto has_crlf = [](std::string_view line) { return line.ends_with("\r\n"); };
+  const Lines lines(file);
+  bool is_crlf = !lines.empty() && has_crlf(lines[0]) && buffer.find("\r\n") == buffer.npos;
+  for (size_t i = 0; i < lines.size() && is_crlf; ++i) {
+    is_crlf = has_crlf(lines[i]) || !lines[i].ends_with('\n');
+  }
+  std::string text(file.starts_with(kMark) && !buffer.starts_with(kMark) ? kMark : "");
+  if (!is_crlf) return text.append(buffer);
+  const Lines written(buffer);
+  for (size_t i = 0; i < written.size(); ++i) {
+    text += without_terminator(written[i]);
+    if (written[i].ends_with('\n')) text += "\r\n";
+  }
+  return text;
+}
 
 Node file_node(const std::string& text, uint32_t mode) {
   return {FileKind::kRegular, mode, ContentId::of(text), text.size()};
@@ -215,12 +237,20 @@ Result<AcpFile> AcpRun::read(const std::string& session, const std::string& path
     return fail(ErrorKind::kInvalid, "acp.not_text",
                 "'" + path + "' is not UTF-8 text; read it with your own tools");
   }
+  from_editor_.erase({recorded_id(session), inside_path});
   const auto disk = on_disk(inside_path);
   file.is_as_on_disk = disk && disk->node.kind == FileKind::kRegular && disk->bytes == file.text;
   if (file.is_as_on_disk) {
     keep_read({recorded_id(session), inside_path}, {file.text, disk->node.mode, ++last_read_});
   }
   return file;
+}
+
+void AcpRun::note_editor_text(const std::string& session, const std::string& path) {
+  const auto inside_path = inside(path);
+  if (!inside_path) return;  // not read
+  if (from_editor_.size() >= kMaxEditorTexts) from_editor_.erase(from_editor_.begin());
+  from_editor_.emplace(recorded_id(session), *inside_path);
 }
 
 void AcpRun::keep_read(ReadKey key, Read read) {
@@ -248,9 +278,9 @@ void AcpRun::forget_reads(const RelPath& path) {
 }
 
 Result<void> AcpRun::write(const std::string& session, const std::string& path,
-                           const std::string& text) {
+                           const std::string& content) {
   GALLEY_ASSIGN(const RelPath inside_path, inside(path));
-  if (text.size() > kMaxProtocolFileBytes) {
+  if (content.size() > kMaxProtocolFileBytes) {
     return fail(ErrorKind::kQuota, "limit.file_size",
                 fmt::format("'{}' would have more than {} bytes", path, kMaxProtocolFileBytes));
   }
@@ -263,12 +293,14 @@ Result<void> AcpRun::write(const std::string& session, const std::string& path,
   }
   const bool is_new = there.kind == FileKind::kAbsent;
   const ReadKey key = {recorded_id(session), inside_path};
+  std::string text = content;
   if (is_new) {
     GALLEY_TRY(keep_base(key, std::nullopt));
   } else if (there.size <= kMaxProtocolFileBytes) {
     GALLEY_ASSIGN(const std::string now,
                   read_file(view.files(), inside_path, kMaxProtocolFileBytes));
     GALLEY_TRY(keep_base(key, now));
+    if (from_editor_.contains(key)) text = saved_text(now, content);
   }
   if (const auto read = reads_.find(key); read != reads_.end()) forget_read(read);
   GALLEY_TRY(propose_ignored(inside_path));
@@ -303,8 +335,8 @@ Result<void> AcpRun::keep_base(const ReadKey& key, const std::optional<std::stri
   return set_base(folder, *kept, path, seen);
 }
 
-/// Gives a file that git ignores a base, so that its change is proposed: the agent names the file, as
-/// with the tool Write. Files that its programs write stay ignored.
+/// Gives a file that git ignores a base, so that its change is proposed: the agent names the file,
+/// as with the tool Write. Files that its programs write stay ignored.
 Result<void> AcpRun::propose_ignored(const RelPath& path) {
   GALLEY_ASSIGN(Workspace * workspace, person_->open());
   const Place& place = galley::place_of(*workspace);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ class AcpRun final : public AcpWorld {
 
   Result<void> check_folder(const std::string& path) override;
   Result<AcpFile> read(const std::string& session, const std::string& path) override;
+  void note_editor_text(const std::string& session, const std::string& path) override;
   Result<void> write(const std::string& session, const std::string& path,
                      const std::string& text) override;
   Result<void> begin_turn(const std::string& session, const std::string& prompt,
@@ -86,6 +88,7 @@ class AcpRun final : public AcpWorld {
   bool says_yes_ = false;          ///< the person has decided about this commit
   std::map<ReadKey, Read> reads_;  ///< to know what the agent changed
   size_t read_bytes_ = 0;
+  std::set<ReadKey> from_editor_;  ///< the agent's last read gave it the editor's text
   uint64_t last_read_ = 0;
   /// Folders of sessions that lead into the workspace through a link, and where they lead.
   std::map<std::string, std::string> linked_;

@@ -460,11 +460,12 @@ void AcpProxy::take_answer(const std::string& id, const json& message) {
   const json result = member(message, "result");
   if (question.kind == Question::Kind::kRead) {
     const json content = member(result, "content");
+    const std::string session = text_of(question.params, "sessionId");
+    const std::string path = text_of(question.params, "path");
     if (!content.is_string()) {
-      const json& params = question.params;
-      return answer_read(question.id, params,
-                         world_->read(text_of(params, "sessionId"), text_of(params, "path")));
+      return answer_read(question.id, question.params, world_->read(session, path));
     }
+    world_->note_editor_text(session, path);
     to_agent_ += json_text(ordered_json{
                      {"jsonrpc", "2.0"}, {"id", question.id}, {"result", {{"content", content}}}}) +
                  "\n";

@@ -67,6 +67,8 @@ class AcpWorld {
   virtual ~AcpWorld() = default;
   virtual Result<void> check_folder(const std::string& path) = 0;
   virtual Result<AcpFile> read(const std::string& session, const std::string& path) = 0;
+  /// The agent got the editor's text of the file that read() returned last.
+  virtual void note_editor_text(const std::string& session, const std::string& path) = 0;
   virtual Result<void> write(const std::string& session, const std::string& path,
                              const std::string& text) = 0;
   /// Begins a turn of a session: the next commits belong to it. `is_alone`: no other turn goes on.

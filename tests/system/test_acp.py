@@ -250,6 +250,20 @@ class Saves(AcpCase):
         self.assertEqual([one["content"] for one in (said[0], said[1], said[3], said[4])],
                          ["unsaved\n", "keep\n", "by the agent\n", "3\n4\n"])
 
+    def test_line_ends_and_the_byte_order_mark_are_kept_if_the_editor_gave_the_text(self):
+        (self.work / "keep.txt").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+        (self.work / "mixed.txt").write_bytes(b"one\r\ntwo\n")
+        editor = self.editor("--commit", "turn", reads=True)
+        editor.buffer = lambda path: "one\ntwo\n"
+        editor.prompt(["fs_read", "keep.txt"], ["fs_write", "keep.txt", "one\nTWO\n"], ["fs_read", "mixed.txt"], ["fs_write", "mixed.txt", "1\n"])
+        self.assertEqual((self.work / "keep.txt").read_bytes(), b"\xef\xbb\xbfone\r\nTWO\r\n")
+        self.assertEqual((self.work / "mixed.txt").read_bytes(), b"1\n")
+        editor.prompt(["fs_write", "keep.txt", "one\nthree"])
+        self.assertEqual((self.work / "keep.txt").read_bytes(), b"\xef\xbb\xbfone\r\nthree")
+        editor.buffer = lambda path: None
+        editor.prompt(["fs_read", "keep.txt"], ["fs_write", "keep.txt", "one\n"])
+        self.assertEqual((self.work / "keep.txt").read_bytes(), b"one\n", "the agent read the file itself")
+
     def test_a_write_through_the_protocol_to_a_file_that_git_ignores_is_proposed(self):
         self.git("init", "-q")
         (self.work / ".gitignore").write_text(".env\nout/\nown.log\n")

@@ -23,6 +23,9 @@ class FakeWorld final : public AcpWorld {
   Result<AcpFile> read(const std::string& /*session*/, const std::string& path) override {
     return AcpFile{files[path], unchanged};
   }
+  void note_editor_text(const std::string& /*session*/, const std::string& path) override {
+    from_editor.push_back(path);
+  }
   Result<void> write(const std::string& /*session*/, const std::string& path,
                      const std::string& text) override {
     files[path] = text;
@@ -54,6 +57,7 @@ class FakeWorld final : public AcpWorld {
   }
 
   std::map<std::string, std::string> files;
+  std::vector<std::string> from_editor;
   std::vector<std::string> begun;
   std::vector<bool> alone;
   std::vector<AcpChange> changes;
@@ -364,6 +368,7 @@ TEST_F(AcpProxyTest, AReadThatTheEditorCannotAnswerGetsTheTextOfTheRun) {
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(read[0]["id"], 5);
   EXPECT_EQ(read[0]["result"]["content"], "run\n");
+  EXPECT_TRUE(world.from_editor.empty());
 }
 
 TEST_F(AcpProxyTest, AnAgentThatDoesNotReadGetsABoundedNumberOfFiles) {
