@@ -310,7 +310,8 @@ bool AcpProxy::takes_work_of_another(const json& message, const std::string& ses
   return true;
 }
 
-/// Begins a turn, and puts what the agent must know before the person's words.
+/// Begins a turn, and puts what the agent must know behind the person's words: agents look for a
+/// command at the beginning. Some join the texts of all blocks.
 std::string AcpProxy::prompt(json message, bool is_alone) {
   json& params = message["params"];
   const std::string session = text_of(params, "sessionId");
@@ -319,8 +320,7 @@ std::string AcpProxy::prompt(json message, bool is_alone) {
   }
   const auto note = notes_.find(session);
   if (note != notes_.end() && params.is_object() && params["prompt"].is_array()) {
-    json& blocks = params["prompt"];
-    blocks.insert(blocks.begin(), json{{"type", "text"}, {"text", note->second}});
+    params["prompt"].push_back({{"type", "text"}, {"text", "\n\n" + note->second}});
     notes_.erase(note);
   }
   return json_text(message) + "\n";

@@ -80,14 +80,14 @@ while True:
         session = params["sessionId"]
         said, reason = [], "end_turn"
         texts = [block["text"] for block in params["prompt"]]
-        for number, one in enumerate(json.loads(texts[-1])):
+        for number, one in enumerate(json.loads(texts[0])):
             call = f"call-{number}"
             update(session, sessionUpdate="tool_call", toolCallId=call, title=one[0], kind="other", status="in_progress")
             said.append(step(session, *one))
             if said[-1] == "cancelled":
                 reason = "cancelled"
             update(session, sessionUpdate="tool_call_update", toolCallId=call, status="completed")
-        answer = {"stopReason": reason, "_meta": {"said": said, "notes": texts[:-1]}}
+        answer = {"stopReason": reason, "_meta": {"said": said, "notes": texts[1:]}}
     elif "id" in message and method:
         answer = {"_meta": {"echo": message}}
     else:

@@ -162,7 +162,7 @@ TEST_F(AcpProxyTest, ThePromptIsAnsweredAfterTheDecision) {
   EXPECT_THAT(proxy.for_editor(), HasSubstr("stopReason"));
   world.verdict = {};
   take_turn("2");
-  EXPECT_THAT(prompts.back()["params"]["prompt"][0]["text"].get<std::string>(), HasSubstr("f0"));
+  EXPECT_THAT(prompts.back()["params"]["prompt"][1]["text"].get<std::string>(), HasSubstr("f0"));
 }
 
 TEST_F(AcpProxyTest, TurnsOfSeveralSessionsAreDecidedOneAfterTheOther) {
@@ -202,8 +202,21 @@ TEST_F(AcpProxyTest, ACancelledTurnIsNotDecided) {
   for (const json& each : answers) EXPECT_EQ(each["result"]["stopReason"], "cancelled");
   EXPECT_TRUE(world.decisions.empty());
   take_turn("3", "other");
-  EXPECT_THAT(prompts.back()["params"]["prompt"][0]["text"].get<std::string>(),
+  EXPECT_THAT(prompts.back()["params"]["prompt"][1]["text"].get<std::string>(),
               HasSubstr("staged, but not committed"));
+}
+
+TEST_F(AcpProxyTest, ANoteIsBehindTheWordsSoACommandStaysOne) {
+  world.verdict = verdict_on(1);
+  take_turn();
+  answer(question(), "drop");
+  proxy.take_from_editor(R"({"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":)"
+                         R"([{"type":"text","text":"/compact"}]}})"
+                         "\n");
+  const json blocks = messages(proxy.for_agent()).back()["params"]["prompt"];
+  ASSERT_EQ(blocks.size(), 2U);
+  EXPECT_EQ(blocks[0]["text"], "/compact");
+  EXPECT_THAT(blocks[1]["text"].get<std::string>(), ::testing::StartsWith("\n\n[Galley] "));
 }
 
 TEST_F(AcpProxyTest, AnErrorOfNullIsNoError) {
@@ -520,7 +533,7 @@ TEST_F(AcpProxyTest, WhatTheAgentIsToldIsBounded) {
   answer(question(), "drop");
   world.verdict = {};
   take_turn("2");
-  EXPECT_LT(prompts.back()["params"]["prompt"][0]["text"].get<std::string>().size(),
+  EXPECT_LT(prompts.back()["params"]["prompt"][1]["text"].get<std::string>().size(),
             kMaxAcpNote + 100);
 }
 
