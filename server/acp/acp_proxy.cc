@@ -113,6 +113,11 @@ bool acts_outside(const std::string& method) {
   return method.starts_with("terminal/") || method.starts_with("fs/");
 }
 
+bool is_cancel(const json& message) {
+  const std::string method = text_of(message, "method");
+  return method == "session/cancel" || method == "$/cancel_request";
+}
+
 /// Whether an id of the agent can be kept until the editor answers.
 bool is_short(const json& id) {
   constexpr size_t kMostBytes = 256;
@@ -218,10 +223,14 @@ void AcpProxy::editor_line(MessageLines::Line line) {
     const std::string name = id.is_string() ? id.get<std::string>() : std::string();
     if (questions_.contains(name)) return take_answer(name, *message);
     if (name.starts_with(secret_)) return;  // the person cancelled before
+  } else if (is_cancel(*message) && id.is_null()) {
+    cancel(*message);
+    json notice = *message;
+    notice.erase("id");  // some editors send null with a notification
+    to_agent_ += json_text(notice) + "\n";
+    return;
   } else if (message->contains("id")) {
     return editor_request(*message, line.text);
-  } else if (text_of(*message, "method") == "session/cancel") {
-    cancel(text_of(member(*message, "params"), "sessionId"));
   }
   to_agent_ += line.text + "\n";
 }

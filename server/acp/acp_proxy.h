@@ -147,7 +147,7 @@ class AcpProxy {
   void ask_conflict(const AcpCommit& result);
   void tell_rejected(const AcpCommit& result);
   void finish_turn();
-  void cancel(const std::string& session);
+  void cancel(const nlohmann::json& message);
 
   AcpWorld* world_;
   AcpCommitTime when_;

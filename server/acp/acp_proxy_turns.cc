@@ -400,15 +400,23 @@ void AcpProxy::finish_turn() {
 }
 
 /// A person who cancels while a question is open has answered it. A turn that waits for its
-/// decision gets none.
-void AcpProxy::cancel(const std::string& session) {
+/// decision gets none. The message names a session, or the request of one prompt.
+void AcpProxy::cancel(const json& message) {
+  const auto params = message.find("params");
+  if (params == message.end() || !params->is_object()) return;
+  const bool names_session = message.at("method") == "session/cancel";
+  const auto is_meant = [&](const Ended& turn) {
+    if (names_session) return turn.session == text_member(*params, "sessionId");
+    const auto request = params->find("requestId");
+    return request != params->end() && json::parse(turn.line).at("id") == *request;
+  };
   for (Ended& turn : ended_) {
-    if (turn.session != session || std::exchange(turn.is_undecided, true)) continue;
+    if (!is_meant(turn) || std::exchange(turn.is_undecided, true)) continue;
     json answer = json::parse(turn.line);
     if (answer["result"].is_object()) answer["result"]["stopReason"] = "cancelled";
     turn.line = json_text(answer) + "\n";
   }
-  if (!deciding_ || ended_.empty() || ended_.front().session != session) return;
+  if (!deciding_ || ended_.empty() || !is_meant(ended_.front())) return;
   for (auto at = questions_.begin(); at != questions_.end();) {
     at = at->second.kind == Question::Kind::kRead ? std::next(at) : questions_.erase(at);
   }

@@ -219,6 +219,29 @@ TEST_F(AcpProxyTest, ANoteIsBehindTheWordsSoACommandStaysOne) {
   EXPECT_THAT(blocks[1]["text"].get<std::string>(), ::testing::StartsWith("\n\n[Galley] "));
 }
 
+TEST_F(AcpProxyTest, ACancelInEveryFormIsHeard) {
+  for (const char* cancel : {R"({"id":null,"method":"session/cancel","params":{"sessionId":"s"}})",
+                             R"({"method":"$/cancel_request","params":{"requestId":1}})"}) {
+    AcpProxy turns{world, AcpCommitTime::kAsk, "/w"};
+    world.verdict = verdict_on(1);
+    turns.take_from_editor(
+        "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s\"}}\n");
+    turns.take_from_agent("{\"id\":1,\"result\":{\"stopReason\":\"end_turn\"}}\n");
+    (void)turns.for_agent();
+    (void)turns.for_editor();
+    turns.take_from_editor(R"({"method":"$/cancel_request","params":{"requestId":7}})"
+                           "\n");
+    EXPECT_TRUE(turns.is_in_turn()) << "that is another request";
+    (void)turns.for_agent();
+    turns.take_from_editor(std::string(cancel) + "\n");
+    EXPECT_FALSE(turns.is_in_turn()) << cancel;
+    EXPECT_THAT(turns.for_editor(), HasSubstr("\"stopReason\":\"cancelled\""));
+    const auto passed = messages(turns.for_agent());
+    ASSERT_EQ(passed.size(), 1U);
+    EXPECT_FALSE(passed[0].contains("id")) << "a notification for the agent, too";
+  }
+}
+
 TEST_F(AcpProxyTest, AnErrorOfNullIsNoError) {
   world.verdict = verdict_on(1);
   proxy.take_from_editor(
