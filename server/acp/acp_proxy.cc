@@ -149,6 +149,18 @@ std::string error_text(const json& id, int code, const std::string& message) {
          "\n";
 }
 
+/// Makes the numbers of lines that fs/read_text_file asks for unsigned: parse_json() returns a
+/// signed 2 for 2.0. Returns false if one is not a whole number.
+bool make_unsigned(json& params) {
+  for (const char* name : {"line", "limit"}) {
+    const json number = member(params, name);
+    if (number.is_null() || number.is_number_unsigned()) continue;
+    if (!number.is_number_integer() || number < 0) return false;
+    params[name] = number.get<uint64_t>();
+  }
+  return true;
+}
+
 /// The lines of a text that fs/read_text_file asks for.
 std::string lines_of(const std::string& text, const json& params) {
   const json first = member(params, "line");
@@ -421,6 +433,9 @@ void AcpProxy::read_file(const json& message) {
   if (to_agent_.size() >= kAcpUnsentBytes) {
     return fail_agent(id, rpc::kInternalError,
                       "too many files are read at once: read the answers, then ask again");
+  }
+  if (!make_unsigned(params)) {
+    return fail_agent(id, rpc::kInvalidParams, "'line' and 'limit' are whole numbers from 0");
   }
   const auto file = world_->read(text_of(params, "sessionId"), text_of(params, "path"));
   const bool asks = file && file->is_as_on_disk && editor_reads_ && is_short(id) &&

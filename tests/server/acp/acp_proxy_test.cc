@@ -242,6 +242,23 @@ TEST_F(AcpProxyTest, ACancelInEveryFormIsHeard) {
   }
 }
 
+TEST_F(AcpProxyTest, NumbersOfLinesAreWholeNumbers) {
+  world.files["/w/a"] = "1\n2\n3\n";
+  const auto read = [&](const std::string& lines) {
+    proxy.take_from_agent(
+        R"({"id":5,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/w/a",)" + lines +
+        "}}\n");
+    return messages(proxy.for_agent()).at(0);
+  };
+  EXPECT_EQ(read(R"("line":2.0,"limit":1.0)")["result"]["content"], "2\n");
+  EXPECT_EQ(read(R"("line":null,"limit":null)")["result"]["content"], "1\n2\n3\n");
+  EXPECT_EQ(read(R"("line":0,"limit":9223372036854775808)")["result"]["content"], "1\n2\n3\n");
+  for (const char* wrong : {"2.5", "-1", "\"2\"", "1e300", "-0.5", "true"}) {
+    EXPECT_TRUE(read(std::string("\"line\":") + wrong).contains("error")) << wrong;
+    EXPECT_TRUE(read(std::string("\"limit\":") + wrong).contains("error")) << wrong;
+  }
+}
+
 TEST_F(AcpProxyTest, AnErrorOfNullIsNoError) {
   world.verdict = verdict_on(1);
   proxy.take_from_editor(
