@@ -185,7 +185,7 @@ class Display(hostile.HostileCase):
             with self.subTest(arguments=arguments):
                 result = self.galley(*arguments, expect=0)
                 for line in (result.stdout + result.stderr).splitlines():
-                    self.assertFalse(line.lstrip().startswith(b"transaction 77"), line)
+                    self.assertFalse(line.lstrip().startswith(b"transaction 77 "), line)
         exact = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"][0]
         self.assertEqual((exact["agent"], exact["message"]), (evil, evil))
         exported = self.galley("audit", "export", "aios", expect=0).stdout
