@@ -162,11 +162,10 @@ Json ending_json(const RunEnding& ending, Json changes, Json layers) {
           {"layers", std::move(layers)}};
 }
 
-void say_kept(Session& session, const std::string& tx) {
-  session.say(fmt::format("kept in transaction {}: {}, {}, {}, {}", tx,
-                          session.hint("diff --tx " + tx), session.hint("review --tx " + tx),
-                          session.hint("commit --tx " + tx),
-                          session.hint("run --resume " + tx) + " -- PROGRAM"));
+std::string kept_text(const Session& session, const std::string& tx) {
+  return fmt::format("kept in transaction {}: {}, {}, {}, {}", tx, session.hint("diff --tx " + tx),
+                     session.hint("review --tx " + tx), session.hint("commit --tx " + tx),
+                     session.hint("run --resume " + tx) + " -- PROGRAM");
 }
 
 Result<int> commit_run(Session& session, Transaction& transaction, const RunEnding& ending,
@@ -182,7 +181,9 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
   document["git_commits"] = commits.json();
   GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
   const bool is_nothing = std::holds_alternative<NothingToCommit>(outcome);
-  if (!is_committed && !is_nothing) say_kept(session, ending.tx);
+  if (!is_committed && !is_nothing) {
+    session.print_error_lines(kept_text(session, ending.tx) + "\n");
+  }
   if (ending.status != kExitDone) return ending.status;
   return are_kept ? status : kExitNo;
 }
@@ -262,7 +263,7 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
     commits.report_dropped();
     if (!is_done) session.say("dropped");
   } else {
-    say_kept(session, ending.tx);
+    session.say(kept_text(session, ending.tx));
   }
   document["end"] = wish == AtEnd::kDrop || is_done ? "dropped" : "kept";
   if (session.is_json()) session.print(document);
@@ -361,6 +362,20 @@ class AcpRelay final : public ClientRelay {
   bool was_in_turn_ = false;
 };
 
+/// The ending of a run whose transaction no longer exists: its last turn was committed after the
+/// program had ended. Nothing in all other cases.
+std::optional<RunEnding> closed_ending(Session& session, const ClientEnd& end) {
+  if (end.why != ClientEnd::Reason::kEnded) return {};
+  auto ending = RunEnding::decode(end.text);
+  if (!ending || ending->is_dropped) return {};
+  std::optional<Error> why = ending->error;  // the supervisor's look was later than the commit
+  if (!why) {
+    const auto left = session.resume(ending->tx);
+    if (!left) why = left.error();
+  }
+  return why && why->reason == "stage.not_found" ? std::move(ending) : std::nullopt;
+}
+
 Result<int> serve_editor(Session& caller) {
   GALLEY_TRY(refuse_inside_exec("acp"));
   GALLEY_ASSIGN(const AcpCommitTime when, commit_time(caller.arguments().run.commit_time));
@@ -375,11 +390,13 @@ Result<int> serve_editor(Session& caller) {
   GALLEY_ASSIGN(const auto end, start_and_attach(session, options));
   if (!end) return kExitDone;
   arguments.run.commits = when == AcpCommitTime::kSession && !relay.was_in_turn();
-  // Standard output belongs to the protocol, so nothing else may appear there.
-  arguments.global.is_quiet |= arguments.run.commits;
-  arguments.global.is_json = false;
+  arguments.global.is_quiet |= arguments.run.commits;  // the receipt is for standard output
   Session last(arguments, caller.terminal());
   last.set_session_id(relay.last_session());
+  if (const auto ending = closed_ending(last, *end)) {
+    last.say(ending->ended + "; nothing is left to commit");
+    return ending->status;
+  }
   return finish_client(last, *end);
 }
 
@@ -530,7 +547,11 @@ int run_run(Session& session) {
   return status ? *status : start_exit_status(status.error(), session.report(status.error()));
 }
 
-int run_acp(Session& session) {
+int run_acp(Session& caller) {
+  // Standard output belongs to the protocol, so nothing else may appear there.
+  Arguments arguments = caller.arguments();
+  arguments.global.is_json = false;
+  Session session(arguments, caller.terminal());
   const auto status = serve_editor(session);
   return status ? *status : start_exit_status(status.error(), session.report(status.error()));
 }

@@ -336,7 +336,9 @@ bool AcpProxy::takes_work_of_another(const json& message, const std::string& ses
 std::string AcpProxy::prompt(json message, bool is_alone) {
   json& params = message["params"];
   const std::string session = text_of(params, "sessionId");
-  if (const auto begun = world_->begin_turn(session, words_of(params), is_alone); !begun) {
+  const auto begun = world_->begin_turn(session, words_of(params), is_alone);
+  // If the run is over, the agent has ended, and end() answers the prompt.
+  if (!begun && begun.error().reason != "run.not_found") {
     say(session, "Galley could not begin a turn", begun.error().message, false);
   }
   const auto note = notes_.find(session);

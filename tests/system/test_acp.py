@@ -383,6 +383,32 @@ class Messages(AcpCase):
             self.assertIn("new.txt", self.staged(tx))
             self.galley("rollback", "--tx", tx, expect=0)
 
+    def test_a_turn_that_is_committed_after_the_editor_closed_ends_well(self):
+        for number in range(3):
+            editor = self.editor("--commit", "turn")
+            editor.begin(["write", "new.txt", f"{number}\n"])
+            status, errors = editor.finish()
+            self.assertEqual((status, self.text("new.txt")), (0, f"{number}\n"), errors)
+            self.assertNotIn("no open transaction", errors)
+
+    def test_standard_output_is_of_the_protocol_also_with_json(self):
+        for words in (["--json", "acp", "--commit", "turn", "--", "true"], ["--json", "acp", "--", "nosuchprogram"], ["--json", "acp", "--commit", "never", "--", "true"],
+                      ["--json", "acp", "--commit", "session", "--", "sh", "-c", "echo x > new.txt"]):
+            done = self.galley(*words)
+            self.assertEqual(done.stdout, b"", words)
+            self.assertNotIn(b"{", done.stderr)
+
+    def test_a_refused_commit_at_the_end_says_that_the_changes_are_kept(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["keep.txt"]\ndecision = "deny"\nreason = "not this"\n')
+        editor = self.editor("--commit", "session")
+        editor.prompt(["write", "keep.txt", "denied\n"])
+        status, errors = editor.finish()
+        tx = self.open_transactions()[0]["tx"]
+        self.assertEqual(status, 1)
+        self.assertIn("not this", errors)
+        self.assertIn(f"kept in transaction {tx}", errors)
+        self.assertIn(f"commit --tx {tx}", errors)
+
     def test_the_options_of_run_reach_the_agent(self):
         folder, layer = self.scratch / "through", self.scratch / "layered"
         folder.mkdir()

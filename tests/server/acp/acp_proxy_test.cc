@@ -35,6 +35,7 @@ class FakeWorld final : public AcpWorld {
                           bool is_alone) override {
     alone.push_back(is_alone);
     begun.push_back(session + ": " + prompt);
+    if (begin_error) return fail(*begin_error);
     return {};
   }
   Result<std::vector<AcpChange>> staged(const std::string& /*session*/) override {
@@ -58,6 +59,7 @@ class FakeWorld final : public AcpWorld {
 
   std::map<std::string, std::string> files;
   std::vector<std::string> from_editor;
+  std::optional<Error> begin_error;
   std::vector<std::string> begun;
   std::vector<bool> alone;
   std::vector<AcpChange> changes;
@@ -367,6 +369,16 @@ TEST_F(AcpProxyTest, TheEndAnswersEveryRequest) {
   EXPECT_EQ(all[0]["id"], "a");
   EXPECT_THAT(all[0]["error"]["message"].get<std::string>(), HasSubstr("has ended"));
   EXPECT_EQ(all[1]["result"]["stopReason"], "end_turn");
+}
+
+TEST_F(AcpProxyTest, APromptAfterTheEndOfTheRunIsOneError) {
+  world.begin_error = Error{ErrorKind::kNotFound, "run.not_found", "there is no run", "", 0};
+  proxy.take_from_editor(
+      "{\"id\":1,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s\"}}\n");
+  proxy.end();
+  const auto all = messages(proxy.for_editor());
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_THAT(all[0]["error"]["message"].get<std::string>(), HasSubstr("has ended"));
 }
 
 TEST_F(AcpProxyTest, AMessageOfTheAgentIsOneLineForEveryEditor) {
