@@ -38,6 +38,7 @@ constexpr size_t kMaxEditorTexts = 4'096;
 constexpr size_t kMaxProtocolFileBytes = size_t{8} << 20U;
 /// Sessions of one editor whose workspace is open at the same time.
 constexpr size_t kMaxOpenSessions = 16;
+constexpr int kMaxLinks = 40;  // the kernel's MAXSYMLINKS
 constexpr uint32_t kNewFileMode = 0644;
 constexpr uint32_t kPartContext = 3;
 constexpr size_t kEditorSessionDigits = 32;
@@ -141,6 +142,43 @@ AcpChange shown_change(const Proposal& proposal, const Change& change, bool is_p
   return shown;
 }
 
+/// Follows a path below the root of a view as the kernel does. Returns nothing if it leaves it.
+Result<std::optional<RelPath>> follow(const Directory& view, const std::string& root,
+                                      std::string left) {
+  RelPath at = RelPath::root();
+  for (int links = 0; !left.empty();) {
+    if (left.size() > RelPath::kMaxBytes || links > kMaxLinks) {
+      return fail(ErrorKind::kInvalid, "path.invalid",
+                  "the path is too long, or has too many links");
+    }
+    const size_t end = left.find('/');
+    const std::string name = left.substr(0, end);
+    left = end == std::string::npos ? std::string() : left.substr(end + 1);
+    if (name.empty() || name == ".") continue;
+    if (name == "..") {
+      if (at.is_root()) return std::optional<RelPath>();
+      at = at.parent();
+      continue;
+    }
+    GALLEY_ASSIGN(const RelPath child, RelPath::parse(name));
+    GALLEY_ASSIGN(const RelPath next, at.join(child));
+    GALLEY_ASSIGN(const FileStat there, view.stat(next));
+    if (there.kind != FileKind::kSymlink || next.is_protected()) {
+      at = next;
+      continue;
+    }
+    GALLEY_ASSIGN(std::string target, view.read_link(next));
+    if (target.starts_with('/')) {
+      if (!target.starts_with(root)) return std::optional<RelPath>();
+      target.erase(0, root.size());
+      at = RelPath::root();
+    }
+    left = target + "/" + left;
+    ++links;
+  }
+  return std::optional(at);
+}
+
 /// Whether a directory that a change set makes or removes is only the place of other changes.
 bool is_file_change(const Change& change) {
   return is_file_or_link(change.before) || is_file_or_link(change.after);
@@ -189,21 +227,37 @@ Result<void> AcpRun::check_folder(const std::string& path) {
                   "': start it for that folder, with galley -C FOLDER acp");
 }
 
-Result<RelPath> AcpRun::inside(const std::string& named) {
+/// Returns a path below the folder of a session that leads into the workspace through a link.
+std::string AcpRun::unlinked(const std::string& named, const std::string& root) const {
+  if (named.starts_with(root)) return named;
+  for (const auto& [link, folder] : linked_) {
+    if (named.starts_with(link + "/")) return folder + named.substr(link.size());
+  }
+  return named;
+}
+
+/// Returns the path as the agent's programs would find it. All of it must be in the workspace.
+Result<RelPath> AcpRun::inside(const std::string& named, const Directory& view) {
+  if (!named.starts_with('/')) {
+    return fail(ErrorKind::kInvalid, "path.invalid",
+                "'" + named + "' is not an absolute path, which the protocol asks for");
+  }
   GALLEY_ASSIGN(const Workspace* workspace, person_->open());
   const std::string root = workspace->root_path() + "/";
-  std::string path = named;
-  for (const auto& [link, folder] : linked_) {
-    if (path.starts_with(root) || !named.starts_with(link + "/")) continue;
-    path = folder + named.substr(link.size());
+  const std::string path = unlinked(named, root);
+  std::optional<RelPath> found;
+  if (path.starts_with(root)) {
+    GALLEY_ASSIGN(found, follow(view, root, path.substr(root.size())));
   }
-  if (!path.starts_with(root)) {
+  if (!found) {
     return fail(ErrorKind::kRefused, "acp.outside",
                 "'" + path + "' is not in the workspace '" + workspace->root_path() +
                     "'; use your own tools for files that the sandbox shows you");
   }
-  GALLEY_ASSIGN(RelPath inside, RelPath::parse(path.substr(root.size())));
-  if (!inside.is_protected()) return inside;
+  if (found->is_root()) {
+    return fail(ErrorKind::kInvalid, "path.invalid", "'" + path + "' is the workspace, not a file");
+  }
+  if (!found->is_protected()) return *found;
   return fail(ErrorKind::kRefused, "path.protected",
               "'" + path + "' belongs to git or Galley, and cannot be reached this way");
 }
@@ -228,10 +282,13 @@ Result<AcpRun::Held> AcpRun::on_disk(const RelPath& path) {
 }
 
 Result<AcpFile> AcpRun::read(const std::string& session, const std::string& path) {
-  GALLEY_ASSIGN(const RelPath inside_path, inside(path));
   GALLEY_ASSIGN(const StateDirectory* kept, state());
   GALLEY_ASSIGN(const OpenView view, OpenView::open(*kept, tx_));
+  GALLEY_ASSIGN(const RelPath inside_path, inside(path, view.files()));
   AcpFile file;
+  GALLEY_ASSIGN(const Workspace* workspace, person_->open());
+  const std::string root = workspace->root_path() + "/";
+  if (unlinked(path, root) != root + inside_path.str()) file.path = root + inside_path.str();
   GALLEY_ASSIGN(file.text, read_file(view.files(), inside_path, kMaxProtocolFileBytes));
   if (!is_utf8(file.text)) {
     return fail(ErrorKind::kInvalid, "acp.not_text",
@@ -247,10 +304,13 @@ Result<AcpFile> AcpRun::read(const std::string& session, const std::string& path
 }
 
 void AcpRun::note_editor_text(const std::string& session, const std::string& path) {
-  const auto inside_path = inside(path);
-  if (!inside_path) return;  // not read
+  const auto workspace = person_->open();
+  if (!workspace) return;  // read() has failed, too
+  const std::string root = (*workspace)->root_path() + "/";
+  const auto place = RelPath::parse_within(unlinked(path, root), root);
+  if (!place) return;
   if (from_editor_.size() >= kMaxEditorTexts) from_editor_.erase(from_editor_.begin());
-  from_editor_.emplace(recorded_id(session), *inside_path);
+  from_editor_.emplace(recorded_id(session), *place);
 }
 
 void AcpRun::keep_read(ReadKey key, Read read) {
@@ -279,13 +339,13 @@ void AcpRun::forget_reads(const RelPath& path) {
 
 Result<void> AcpRun::write(const std::string& session, const std::string& path,
                            const std::string& content) {
-  GALLEY_ASSIGN(const RelPath inside_path, inside(path));
   if (content.size() > kMaxProtocolFileBytes) {
     return fail(ErrorKind::kQuota, "limit.file_size",
                 fmt::format("'{}' would have more than {} bytes", path, kMaxProtocolFileBytes));
   }
   GALLEY_ASSIGN(const StateDirectory* kept, state());
   GALLEY_ASSIGN(const OpenView view, OpenView::open(*kept, tx_));
+  GALLEY_ASSIGN(const RelPath inside_path, inside(path, view.files()));
   GALLEY_ASSIGN(const FileStat there, view.files().stat(inside_path));
   if (there.kind != FileKind::kRegular && there.kind != FileKind::kAbsent) {
     return fail(ErrorKind::kRefused, "path.special_file",

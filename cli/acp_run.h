@@ -68,7 +68,8 @@ class AcpRun final : public AcpWorld {
   Session& session_of(const std::string& session);
   Result<Transaction> resume(const std::string& session);
   Result<const StateDirectory*> state();
-  Result<RelPath> inside(const std::string& named);
+  [[nodiscard]] std::string unlinked(const std::string& named, const std::string& root) const;
+  Result<RelPath> inside(const std::string& named, const Directory& view);
   Result<Held> on_disk(const RelPath& path);
   void keep_read(ReadKey key, Read read);
   void forget_read(std::map<ReadKey, Read>::iterator read);

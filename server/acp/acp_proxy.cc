@@ -443,6 +443,7 @@ void AcpProxy::read_file(const json& message) {
   const bool asks = file && file->is_as_on_disk && editor_reads_ && is_short(id) &&
                     questions_.size() < kMaxAcpPending;
   if (!asks) return answer_read(id, params, file);
+  if (!file->path.empty()) params["path"] = file->path;
   json kept = {{"path", text_of(params, "path")}};
   for (const char* name : {"line", "limit"}) {
     if (const json lines = member(params, name); lines.is_number()) kept[name] = lines;

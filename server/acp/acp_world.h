@@ -22,6 +22,9 @@ struct AcpChange {
 /// A file that an agent reads through its editor.
 struct AcpFile {
   std::string text;
+  /// Absolute, without the links and dots of the path that the agent named; empty: it had none. The
+  /// editor could find another file behind a link.
+  std::string path;
   /// The run has not changed it. So the editor's own text of it, perhaps not saved yet, counts.
   bool is_as_on_disk = false;
 };

@@ -276,6 +276,37 @@ class Saves(AcpCase):
         self.assertEqual(self.text(".env"), "KEY=2\nB=mine\n")
         self.assertEqual(editor.finish()[0], 0)
 
+    def test_a_path_with_dots_or_links_inside_the_workspace_means_what_it_says(self):
+        (self.work / "AGENTS.md").write_text("agents\n")
+        (self.work / "CLAUDE.md").symlink_to("AGENTS.md")
+        (self.work / "folder").symlink_to(self.work / "src")
+        editor = self.editor("--commit", "turn", reads=True)
+        asked = []
+        editor.buffer = lambda path: asked.append(path)
+        names = ["/./keep.txt", "//keep.txt", "/src/../keep.txt", "/CLAUDE.md", "/folder/b.txt", "/folder/../keep.txt"]
+        said, _notes = editor.prompt(*(["request", "fs/read_text_file", {"path": f"{self.work}{name}"}] for name in names))
+        self.assertEqual([one["content"] for one in said], ["keep\n"] * 3 + ["agents\n", "b\n", "keep\n"])
+        self.assertEqual(asked, [str(self.work / name) for name in ["keep.txt"] * 3 + ["AGENTS.md", "src/b.txt", "keep.txt"]])
+        said, _notes = editor.prompt(*(["request", "fs/write_text_file", {"path": f"{self.work}/{name}", "content": "x\n"}]
+                                       for name in ("CLAUDE.md", "folder//c.txt")))
+        self.assertEqual(said, [{}, {}])
+        self.assertEqual((self.text("AGENTS.md"), self.text("src/c.txt")), ("x\n", "x\n"))
+        self.assertTrue((self.work / "CLAUDE.md").is_symlink())
+
+    def test_a_path_or_link_that_leaves_the_workspace_is_refused(self):
+        (self.scratch / "secret").write_text("secret\n")
+        for name, target in {"up": "..", "out": "../secret", "git": ".git", "loop": "loop"}.items():
+            (self.work / name).symlink_to(target)
+        editor = self.editor("--commit", "turn")
+        steps = [[f"fs/{kind}_text_file", {"path": f"{self.work}/{name}", "content": "x\n"}] for kind in ("read", "write")
+                 for name in ("up/secret", "out", "git/config", "loop", "../secret", f"../{self.work.name}/../secret", "up", "", ".")]
+        said, _notes = editor.prompt(*(["request", *one] for one in steps))
+        for step, one in zip(steps, said):
+            self.assertIn("message", one, step)
+        self.assertEqual((self.scratch / "secret").read_text(), "secret\n")
+        said, _notes = editor.prompt(["request", "fs/read_text_file", {"path": "keep.txt"}])
+        self.assertIn("absolute path", said[0]["message"])
+
     def test_a_link_does_not_make_the_editor_read_elsewhere(self):
         (self.scratch / "secret").write_text("secret\n")
         (self.work / "link").symlink_to(self.scratch / "secret")

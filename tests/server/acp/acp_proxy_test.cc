@@ -21,7 +21,7 @@ class FakeWorld final : public AcpWorld {
     return fail(ErrorKind::kUsage, "acp.outside", "not here");
   }
   Result<AcpFile> read(const std::string& /*session*/, const std::string& path) override {
-    return AcpFile{files[path], unchanged};
+    return AcpFile{files[path], {}, unchanged};
   }
   void note_editor_text(const std::string& /*session*/, const std::string& path) override {
     from_editor.push_back(path);
