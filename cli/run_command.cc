@@ -548,7 +548,7 @@ int run_run(Session& session) {
 }
 
 int run_acp(Session& caller) {
-  // Standard output belongs to the protocol, so nothing else may appear there.
+  // Only messages of the protocol may appear on standard output.
   Arguments arguments = caller.arguments();
   arguments.global.is_json = false;
   Session session(arguments, caller.terminal());

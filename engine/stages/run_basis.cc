@@ -155,10 +155,14 @@ Result<void> end_unchanged_look(const RunFolder& folder) {
   return place.rename(chosen_path(kLook), place, chosen_path(kUnchanged), RenameMode::kReplace);
 }
 
+namespace {
+
 Result<int64_t> time_of(const RunFolder& folder, std::string_view stamp) {
   GALLEY_ASSIGN(const FileStat found, folder.directory().stat(chosen_path(stamp)));
   return found.kind == FileKind::kRegular ? found.mtime_ns : 0;
 }
+
+}  // namespace
 
 Result<int64_t> unchanged_ns(const RunFolder& folder) { return time_of(folder, kUnchanged); }
 Result<int64_t> refreshed_ns(const RunFolder& folder) { return time_of(folder, kRefreshed); }

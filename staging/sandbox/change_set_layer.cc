@@ -233,10 +233,9 @@ Result<bool> is_in_place_since(const Overlay& overlay, const RelPath& folder, in
   return parent.kind == FileKind::kDirectory && parent.mtime_ns < began_ns;
 }
 
-/// Whether the file came to its place after the command began, and after the last refresh: it was
-/// made there, or moved there, which changes only its ctime. overlayfs goes on showing the file
-/// before it to a command that has looked at the path, so the command may never have seen this one.
-/// Another link changes the ctime, too.
+/// Whether the file was made or moved here after the command began and after the last refresh. A
+/// command that has looked at the path goes on seeing the file before it, as overlayfs works. So it
+/// may never have seen this one. A move changes only the ctime; another link changes it, too.
 Result<bool> came_unseen(const Overlay& overlay, const RelPath& path, const AbsorbRules& rules) {
   GALLEY_ASSIGN(const FileStat there, reachable_stat(overlay.workspace(), path));
   if (there.kind == FileKind::kAbsent) return false;

@@ -214,7 +214,7 @@ void RunSupervisor::hear(size_t client) {
   }
 }
 
-/// What a person types, or an editor sends, may be about files that were saved right before.
+/// The input may be about files that a person has just saved.
 void RunSupervisor::refresh_before_input() {
   constexpr std::chrono::seconds kInterval{1};
   const auto now = std::chrono::steady_clock::now();
