@@ -119,6 +119,7 @@ CheckSource push_source(const PushRange& range) {
   source.rules = range.rules;
   source.is_direct = range.is_rewound;
   source.known = range.known;
+  source.main = range.main;
   return source;
 }
 

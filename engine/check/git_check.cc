@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/limits.h"
@@ -35,7 +37,7 @@ namespace {
 
 using Kind = CheckSource::Kind;
 
-/// The maximum number of manually resolved files of a merge that are checked individually.
+/// The maximum number of files that are compared individually with a file of another side.
 constexpr size_t kMaxSettledFiles = 100;
 
 /// Options that make every git command print the same raw diff.
@@ -58,6 +60,21 @@ bool is_local(Kind kind) {
 std::string remedy_of_fixer(Kind kind) {
   if (kind == Kind::kStaged) return "take its changes with: galley check --staged --fix";
   return "run the program yourself, and make what it changes a part of this";
+}
+
+/// Whether one of these paths is above or below this one.
+bool replaces_any(const std::string& path, const std::set<std::string>& others) {
+  const std::string below = path + "/";
+  const auto found = others.lower_bound(below);
+  if (found != others.end() && found->starts_with(below)) return true;
+  for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+    if (others.contains(path.substr(0, slash))) return true;
+  }
+  return false;
+}
+
+MergeEntry new_entry(const GitRawChange& change) {
+  return {fmt::format("{:06o}", change.new_mode), change.new_id};
 }
 
 std::string without_line_end(std::string text) {
@@ -106,6 +123,9 @@ struct GitCheck::State {
   using DiffFrom = std::function<Result<std::vector<GitRawChange>>(const std::string& tree)>;
   Result<std::vector<GitRawChange>> against_all(const std::vector<std::string>& sides,
                                                 const std::string& tree, const DiffFrom& diff);
+  Result<std::vector<GitRawChange>> without_files_of(const std::string& commit,
+                                                     std::vector<GitRawChange> changes,
+                                                     const DiffFrom& diff);
   Result<std::vector<std::string>> parents_of(const std::string& commit) const;
   Result<std::vector<std::string>> sides_of_head() const;
   Result<std::vector<std::string>> merge_heads() const;
@@ -312,8 +332,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::against_all(
     const auto conflict = merged->conflicts.find(change.path);
     if (conflict == merged->conflicts.end() || ++count > kMaxSettledFiles) continue;
     const bool is_gone = change.status == 'D';
-    const MergeEntry now =
-        is_gone ? MergeEntry() : MergeEntry{fmt::format("{:06o}", change.new_mode), change.new_id};
+    const MergeEntry now = is_gone ? MergeEntry() : new_entry(change);
     const auto& theirs = conflict->second;
     const bool is_of_a_side = is_gone
                                   ? theirs.size() < sides.size()
@@ -325,6 +344,43 @@ Result<std::vector<GitRawChange>> GitCheck::State::against_all(
   set_base(settled);
   if (settled == merged->tree) return changes;
   return diff(settled);
+}
+
+/// Takes the files that are equal in `commit` into the base: they came from there, for example by
+/// `git cherry-pick`. The rules are never taken.
+Result<std::vector<GitRawChange>> GitCheck::State::without_files_of(
+    const std::string& commit, std::vector<GitRawChange> changes, const DiffFrom& diff) {
+  std::vector<std::string> words = {"--literal-pathspecs", "ls-tree", "-z",
+                                    "--full-tree",         commit,    "--"};
+  std::set<std::string> gone;
+  for (const GitRawChange& change : changes) {
+    if (change.status == 'D') gone.insert(change.path);
+    if (!change.from.empty()) gone.insert(change.from);
+  }
+  std::map<std::string, const GitRawChange*> looked_at;
+  for (const GitRawChange& change : changes) {
+    const auto path = RelPath::parse(change.path);
+    const bool is_new = change.status != 'D' && path && !path->is_configuration();
+    if (!is_new || replaces_any(change.path, gone)) continue;
+    if (looked_at.size() == kMaxSettledFiles) break;
+    looked_at[change.path] = &change;
+    words.push_back(change.path);
+  }
+  if (looked_at.empty()) return changes;
+  GALLEY_ASSIGN(const std::string listed, git.run(words));
+  std::string tree = base->id();
+  for (const std::string& line : split_at_nul(listed)) {
+    const size_t tab = line.find('\t');
+    const auto change = looked_at.find(line.substr(std::min(tab, line.size() - 1) + 1));
+    if (change == looked_at.end()) continue;
+    const MergeEntry now = new_entry(*change->second);
+    if (!line.starts_with(now.mode + " ") || line.substr(0, tab).find(now.id) == line.npos)
+      continue;
+    GALLEY_ASSIGN(tree, tree_with(git, tree, change->first, now));
+  }
+  if (tree == base->id()) return changes;
+  set_base(tree);
+  return diff(tree);
 }
 
 Result<std::vector<std::string>> GitCheck::State::parents_of(const std::string& commit) const {
@@ -389,8 +445,12 @@ Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& sour
   }
   std::vector<std::string> sides = {from};
   sides.insert(sides.end(), source.known.begin(), source.known.end());
-  return against_all(sides, tree,
-                     [&](const std::string& base_tree) { return diff_trees(base_tree, to_tree); });
+  const DiffFrom diff = [&](const std::string& base_tree) {
+    return diff_trees(base_tree, to_tree);
+  };
+  GALLEY_ASSIGN(auto changes, against_all(sides, tree, diff));
+  if (source.main.empty()) return changes;
+  return without_files_of(source.main, std::move(changes), diff);
 }
 
 Error no_work_tree() {

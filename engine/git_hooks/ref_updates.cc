@@ -138,7 +138,6 @@ Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange
   words.insert(words.end(), known.known.begin(), known.known.end());
   if (!range.from.empty()) words.push_back(range.from);
   GALLEY_ASSIGN(const std::string said, git.run(words));
-  GALLEY_ASSIGN(const std::string main, commit_of(git, known.main_branch));
   const std::string& rules = range.rules.empty() ? range.from : range.rules;
   std::vector<std::string> taken;
   for (size_t at = 0; at < said.size(); at = said.find('\n', at) + 1) {
@@ -146,9 +145,9 @@ Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange
     const std::string commit = said.substr(at + 1, said.find('\n', at) - at - 1);
     if (commit == range.from) continue;
     bool counts = false;
-    if (!main.empty()) {
+    if (!range.main.empty()) {
       GALLEY_ASSIGN(const PipedOutput of_main,
-                    git.try_run({"merge-base", "--is-ancestor", commit, main}));
+                    git.try_run({"merge-base", "--is-ancestor", commit, range.main}));
       counts = of_main.status == 0;
     }
     if (!counts && !rules.empty()) {
@@ -212,6 +211,7 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
                     "' would not name a commit, so there is no tree to judge; leave it out of this "
                     "push");
   }
+  GALLEY_ASSIGN(range.main, commit_of(git, known.main_branch));
   GALLEY_ASSIGN(range.from, commit_of(git, update.old_id));
   if (!range.from.empty()) {
     GALLEY_ASSIGN(const PipedOutput kept,
@@ -221,7 +221,7 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
     return range;
   }
   GALLEY_ASSIGN(range.from, last_known(git, range.to, known));
-  GALLEY_ASSIGN(range.rules, commit_of(git, known.main_branch));
+  range.rules = range.main;
   if (range.from.empty() && range.rules.empty()) {
     GALLEY_ASSIGN(const bool is_first, has_no_commit(git, known));
     if (!is_first) return no_rules(update.ref, known);

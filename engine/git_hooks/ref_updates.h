@@ -43,11 +43,14 @@ struct PushRange {
   bool is_rewound = false;
   /// Further commits in `to` that the other side has; their contents are not new.
   std::vector<std::string> known;
+  /// The last commit of the main branch there; empty: unknown. A file of `to` that is equal in it
+  /// is not new, for example after `git cherry-pick`.
+  std::string main;
   std::string note;
 
   [[nodiscard]] bool is_same_work(const PushRange& other) const {
     return from == other.from && to == other.to && rules == other.rules &&
-           is_rewound == other.is_rewound && known == other.known;
+           is_rewound == other.is_rewound && known == other.known && main == other.main;
   }
 };
 

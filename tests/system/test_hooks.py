@@ -547,6 +547,54 @@ class Pushing(HookCase):
                     self.git("commit", "-qm", "own", "--no-verify")
                     self.assert_refused(self.run_git("push", "-q", "--force", "origin", topic), "secret/own")
 
+    def test_files_picked_from_the_servers_main_branch_are_not_judged_again(self):
+        for is_known in (False, True):
+            with self.subTest("the server has the branch" if is_known else "the branch is new"):
+                topic = f"picked{is_known}"
+                self.git("checkout", "-qb", topic, "origin/main", "--no-track")
+                self.assert_done(self.commit_file(f"{topic}.txt", "mine\n"))
+                if is_known:
+                    self.assert_done(self.run_git("push", "-q", "origin", topic))
+                self.let_others_push({f"secret/{topic}": "x\n", f"{topic}.json": "[\n"})
+                self.git("-c", "core.hooksPath=/dev/null", "cherry-pick", "origin/main")
+                self.assert_done(self.run_git("push", "-q", "origin", topic))
+                # A file that differs from the one there is the person's own, like its deletion.
+                for own in (f"{topic}.json", f"secret/{topic}"):
+                    if own.endswith(".json"):
+                        self.write(own, "[[\n")
+                    else:
+                        self.git("rm", "-q", own)
+                    self.git("commit", "-qam", "own", "--no-verify")
+                    self.assert_refused(self.run_git("push", "-q", "origin", topic), own)
+                    self.git("reset", "-q", "--hard", "HEAD^")
+
+    def test_a_picked_change_of_the_rules_is_asked_about(self):
+        self.git("checkout", "-qb", "topic", "origin/main", "--no-track")
+        self.assert_done(self.commit_file("topic.txt", "mine\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "topic"))
+        for name in ("galley.toml", "sub/galley.toml"):
+            self.let_others_push({name: ""})
+            self.git("-c", "core.hooksPath=/dev/null", "cherry-pick", "origin/main")
+            self.assert_refused(self.run_git("push", "-q", "origin", "topic"), name)
+            self.git("reset", "-q", "--hard", "HEAD^")
+
+    def test_a_deletion_is_judged_also_where_the_main_branch_has_a_file_or_folder_instead(self):
+        self.git("checkout", "-qb", "topic", "origin/main", "--no-track")
+        for name in ("secret/a", "secret/b/c"):
+            self.write(name, f"{name}\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "of before", "--no-verify")
+        self.git("push", "-q", "--no-verify", "origin", "topic")
+        self.let_others_push({"secret/b": "file\n", ":!odd": "x\n"})
+        self.git("rm", "-rq", "secret/b")
+        self.git("checkout", "origin/main", "--", "secret/b", ":(top,literal):!odd")
+        self.git("commit", "-qm", "theirs", "--no-verify")
+        self.assert_refused(self.run_git("push", "-q", "origin", "topic"), "secret/b/c: delete is denied")
+        self.git("reset", "-q", "--hard", "HEAD^")
+        self.git("checkout", "origin/main", "--", ":(top,literal):!odd")
+        self.git("commit", "-qm", "theirs", "--no-verify")
+        self.assert_done(self.run_git("push", "-q", "origin", "topic"))
+
     def test_changes_made_in_a_merge_commit_are_judged(self):
         self.git("checkout", "-qb", "topic", "origin/main", "--no-track")
         self.assert_done(self.commit_file("topic.txt", "mine\n"))
