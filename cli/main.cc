@@ -23,6 +23,7 @@
 #include "cli/terminal.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/sandbox.h"
+#include "tools/shapes.h"
 
 namespace {
 
@@ -74,10 +75,30 @@ void use_large_pages() {
   std::free(block);
 }
 
+/// The document about wrong usage; null without --json. `galley call --format` chooses its shape.
+galley::Json document_of_usage(int argc, const char* const* argv, const std::string& text) {
+  const bool is_call = has_word(argc, argv, "call");
+  for (int i = 1; is_call && i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    constexpr std::string_view kOption = "--format";
+    if (!word.starts_with(kOption)) continue;
+    const bool is_joined = word.substr(kOption.size()).starts_with('=');
+    const auto shape = galley::tool_shape_named(is_joined      ? word.substr(kOption.size() + 1)
+                                                : i + 1 < argc ? argv[i + 1]
+                                                               : "");
+    if (!shape) break;
+    const galley::Error error = {galley::ErrorKind::kUsage, "usage", text, "", 0};
+    return (*shape)->result(**shape, "", "", galley::ToolResult::failure(tool_error_from(error)));
+  }
+  return has_word(argc, argv, "--json") ? galley::usage_document(text) : galley::Json();
+}
+
 /// Help goes to stdout. Errors go to stderr, or to stdout as a JSON document.
-int end_early(const galley::ParsedCommandLine& parsed, bool is_json) {
-  if (parsed.status != 0 && is_json) {
-    std::fputs(galley::document_text(galley::usage_document(parsed.text)).c_str(), stdout);
+int end_early(const galley::ParsedCommandLine& parsed, int argc, const char* const* argv) {
+  const galley::Json document =
+      parsed.status == 0 ? galley::Json() : document_of_usage(argc, argv, parsed.text);
+  if (!document.is_null()) {
+    std::fputs(galley::document_text(document).c_str(), stdout);
   } else {
     std::fputs(parsed.text.c_str(), parsed.status == 0 ? stdout : stderr);
   }
@@ -140,7 +161,7 @@ int main(int argc, char** argv) {
   if (argc > 0 && galley::is_apply_patch(argv[0])) return run_as_apply_patch(argc, argv);
   if (has_word(argc, argv, "exec")) galley::start_first_helper();
   const galley::ParsedCommandLine parsed = galley::parse_arguments(argc, argv);
-  if (!parsed.arguments) return end_early(parsed, has_word(argc, argv, "--json"));
+  if (!parsed.arguments) return end_early(parsed, argc, argv);
   const galley::Arguments& arguments = *parsed.arguments;
   galley::Terminal terminal({color_when(arguments.global.color), arguments.global.is_json,
                              arguments.global.is_raw, arguments.global.is_quiet,

@@ -15,6 +15,7 @@
 #include "engine/pipeline/agent_session.h"
 #include "engine/stages/run_folder.h"
 #include "staging/fs/host_file.h"
+#include "tools/shapes.h"
 
 namespace galley {
 
@@ -188,7 +189,11 @@ Result<Transaction> Session::resume_or_begin() {
 int Session::report(const Error& error) {
   // The refusal has the same information.
   if (error.reason == "state.not_believed") doubt_.clear();
-  if (is_json()) {
+  const auto shape = tool_shape_named(arguments_->command == "call" ? arguments_->shape : "");
+  if (shape) {  // an error before the call is a result, too
+    print((*shape)->result(**shape, arguments_->name, arguments_->call.call_id,
+                           ToolResult::failure(tool_error_from(error))));
+  } else if (is_json()) {
     print(error_document(error));
   } else {
     terminal_->print_error(with_hints(error.message));

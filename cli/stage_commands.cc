@@ -165,16 +165,7 @@ Result<int> edit_file(Session& session) {
 
 }  // namespace
 
-int run_call(Session& session) {
-  const auto status = call(session);
-  const Arguments& arguments = session.arguments();
-  const auto shape = tool_shape_named(arguments.shape);
-  if (status || !shape) return session.finish(status);
-  // An error before the call is a result, too.
-  const ToolResult result = ToolResult::failure(tool_error_from(status.error()));
-  session.print((*shape)->result(**shape, arguments.name, arguments.call.call_id, result));
-  return exit_status(status.error().kind);
-}
+int run_call(Session& session) { return session.finish(call(session)); }
 int run_edit(Session& session) { return session.finish(edit_file(session)); }
 
 }  // namespace galley

@@ -54,6 +54,13 @@ class ToolShapes(SystemCase):
         self.assertIn("galley begin", document["error"]["message"])
         said = self.galley("call", "Bash", "{}", "--format", "nachos", "--profile", "nachos", expect=2)
         self.assertEqual(json.loads(said.stdout)["success"], False)
+        for words, text in ((("call", "--format", "sage", "--bogus", "Read", "{}"), "--bogus"),
+                            (("--json", "call", "--format=sage", "Read"), "ARGS is required"),
+                            (("call", "--format", "sage", "-C", "/none", "Read", "{}"), "'/none'")):
+            document = json.loads(self.galley(*words, expect=2).stdout)
+            self.assertEqual((document["ok"], document["error"]["code"]), (False, "EVALIDATION"))
+            self.assertIn(text, document["error"]["message"])
+        self.assertEqual(self.galley("call", "--format", "sage", expect=2).stderr, b"")
 
     def test_an_unknown_shape_is_an_error_of_usage(self):
         said = self.galley("tools", "list", "--format", "anthropc", expect=2)
