@@ -115,22 +115,13 @@ void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
     }
   }
   for (const RelPath& path : fixes.put.staged) {
-    const bool is_followed = std::find(fixes.put.followed.begin(), fixes.put.followed.end(),
-                                       path) != fixes.put.followed.end();
-    std::string cause;
-    if (std::find(fixes.put.filtered.begin(), fixes.put.filtered.end(), path) !=
-        fixes.put.filtered.end()) {
-      cause = "a filter makes it, which is not run";
-    }
-    const auto refused = fixes.put.unreplaced.find(path);
-    if (refused != fixes.put.unreplaced.end()) cause = refused->second;
-    std::string where =
-        "; the file in the work tree was left alone, because it has other changes of the same "
-        "lines, is stored in another form, or is not there: stage it again, and the fix is lost";
-    if (is_followed) where = " and in the work tree";
-    if (!cause.empty()) {
-      where = "; the file in the work tree was left alone, since " + cause +
-              "; if it has no other changes, take it from the index: git checkout -- " + path.str();
+    std::string where = " and in the work tree";
+    const auto alone = fixes.put.unreplaced.find(path);
+    if (alone != fixes.put.unreplaced.end()) {
+      where = "; the file in the work tree was left alone, since " + alone->second +
+              ": staged again as it is, it loses the fix; if it has no other changes, take it from "
+              "the index: git checkout -- " +
+              path.str();
     }
     session.say(fmt::format("fixed {} in the index{}", path.str(), where));
   }

@@ -279,20 +279,30 @@ Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
   return fix;
 }
 
-/// Merges the fix into a file that has other changes; nullopt if they touch the same lines, or if
-/// git stores the file in another form.
+/// Merges the fix into a file that has other changes; nullopt if it cannot be merged, with the
+/// cause.
 Result<std::optional<FileFix>> merged_fix(const GitProgram& git, const FixPlaces& places,
-                                          const WorkTreeConverter& form, const FixedFile& file) {
+                                          const WorkTreeConverter& form, const FixedFile& file,
+                                          std::string& cause) {
   const auto held = read_file_and_stat(places.work_tree, file.path, limits::kMaxFileBytes);
-  if (!held) return std::optional<FileFix>();
+  if (!held) {
+    cause = held.error().kind == ErrorKind::kNotFound ? "it is not there" : held.error().message;
+    return std::optional<FileFix>();
+  }
   GALLEY_ASSIGN(const std::string stored, form.stored_id(file.path.str(), held->bytes));
   GALLEY_ASSIGN(const std::string as_it_is, store_blob(git, held->bytes, {}));
-  if (stored != as_it_is) return std::optional<FileFix>();
+  if (stored != as_it_is) {
+    cause = "it has other changes and git stores it in another form";
+    return std::optional<FileFix>();
+  }
   const Lines base(file.before);
   const Lines ours(held->bytes);
   const Lines theirs(file.after);
   const Merge merge = merge_lines(base, ours, theirs);
-  if (!merge.is_clean()) return std::optional<FileFix>();
+  if (!merge.is_clean()) {
+    cause = "it has other changes of the same lines";
+    return std::optional<FileFix>();
+  }
   GALLEY_ASSIGN(JournalSide kept, kept_properties(places.work_tree, file.path, held->stat));
   return FileFix{file.path, held->bytes, merged_text(merge, base, ours, theirs), std::move(kept)};
 }
@@ -360,10 +370,12 @@ Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const P
       GALLEY_ASSIGN(const std::string filter, filter_of(git, layout.work_tree, file.path.str()));
       if (!filter.empty()) {
         put.filtered.push_back(file.path);
+        put.unreplaced[file.path] = "a filter makes it, which is not run";
         continue;
       }
-      GALLEY_ASSIGN(fix, merged_fix(git, places, form, file));
+      GALLEY_ASSIGN(fix, merged_fix(git, places, form, file, put.unreplaced[file.path]));
       if (!fix) continue;
+      put.unreplaced.erase(file.path);
     }
     plan.journal.files.push_back(
         {file.path, file.old_id, file.new_id, ContentId::of(fix->held), ContentId::of(fix->fixed)});
@@ -442,8 +454,11 @@ Result<void> publish_fix(std::vector<IndexLock> locks, const FixPlaces& places, 
     const auto followed = follow_index(places.work_tree, plan.following[i], slots, fix_slot(i));
     if (!followed) put.warnings.push_back(followed.error().message);
     const RelPath& path = plan.following[i].path;
-    if (followed && followed->empty()) put.followed.push_back(path);
-    if (followed && !followed->empty()) put.unreplaced[path] = *followed;
+    if (followed && followed->empty()) {
+      put.followed.push_back(path);
+    } else {
+      put.unreplaced[path] = followed ? *followed : "it could not be replaced";
+    }
   }
   return {};
 }

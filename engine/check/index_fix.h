@@ -32,7 +32,7 @@ struct IndexFix {
   std::vector<RelPath> followed;  ///< paths of `staged` whose file in the work tree is fixed, too
   std::vector<RelPath> filtered;  ///< paths of `staged` whose file is unchanged, because git writes
                                   ///< it through a filter, which is not run
-  /// Paths of `staged` whose file could not be replaced, with the cause.
+  /// The paths of `staged` that are not in `followed`, with the cause.
   std::map<RelPath, std::string> unreplaced = {};
   std::vector<std::string> warnings = {};  ///< failures after the index was replaced
 };

@@ -141,6 +141,14 @@ class Fixes(CheckCase):
         self.assertEqual(self.index_of("a.txt"), b"UPPER\n")
         self.assertEqual((self.repo / "a.txt").read_bytes(), b"lower\nand more\n")
 
+    def test_a_fix_of_a_removed_file_is_in_the_index_only(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        (self.repo / "a.txt").unlink()
+        said = self.galley("check", "--staged", "--fix", work=self.repo, env=WHO)
+        self.assertIn(b"left alone, since it is not there: ", said.stderr)
+        self.assertEqual((self.index_of("a.txt"), (self.repo / "a.txt").exists()), (b"UPPER\n", False))
+
     def test_a_fix_is_merged_into_a_file_with_changes_of_other_lines(self):
         self.put(self.repo, {"a.txt": "lower\n\nkept\nlast\n", "b.txt": "lower\n\nkept\nlast\n"})
         self.run_git(self.repo, "add", "-A")
