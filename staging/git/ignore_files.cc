@@ -16,6 +16,13 @@ std::string ignore_file(const Directory& work_tree, const RelPath& directory) {
   return text ? std::move(*text) : std::string();
 }
 
+/// The index of the repository whose own files are here.
+TrackedPaths read_tracked(const GitFiles& git, const std::string& own) {
+  return TrackedPaths::read([&](const std::string& name) {
+    return git.text_of(own + "/" + name, IgnoreFiles::kMaxIndexBytes);
+  });
+}
+
 }  // namespace
 
 std::string excludes_file_in(std::string_view git_config) {
@@ -35,10 +42,9 @@ Result<IgnoreFiles> IgnoreFiles::open(const std::string& workspace) {
   }
   files.rules_ = std::make_unique<IgnoreRules>(
       [tree = files.work_tree_](const RelPath& directory) { return ignore_file(*tree, directory); },
-      [git, own = places->own] {
-        return TrackedPaths::read(
-            [&](const std::string& name) { return git.text_of(own + "/" + name, kMaxIndexBytes); });
-      });
+      [git, own = places->own] { return read_tracked(git, own); });
+  files.top_ = places->work_tree;
+  files.owner_ = stat.uid;
   files.rules_->add_outer(
       git.text_of(places->common + "/info/exclude", IgnoreRules::kMaxFileBytes));
   files.rules_->add_outer(
@@ -50,7 +56,42 @@ Result<IgnoreAnswer> IgnoreFiles::answer(const RelPath& path, bool is_directory,
                                          const Deadline& deadline, const Clock& clock) {
   if (!rules_) return IgnoreAnswer::kCounts;
   GALLEY_ASSIGN(const RelPath whole, prefix_.join(path));
-  return rules_->answer(whole, is_directory, [&] { return deadline.has_passed(clock); });
+  return answer_within(whole, is_directory, [&] { return deadline.has_passed(clock); });
+}
+
+Result<IgnoreAnswer> IgnoreFiles::answer_within(const RelPath& whole, bool is_directory,
+                                                const IgnoreRules::ShouldStop& should_stop) {
+  GALLEY_ASSIGN(const IgnoreAnswer answer, rules_->answer(whole, is_directory, should_stop));
+  if (answer != IgnoreAnswer::kIgnored) return answer;
+  const RelPath repository = repository_of(whole.parent());
+  if (repository.is_root()) return answer;
+  GALLEY_ASSIGN(const IgnoreAnswer folder, answer_within(repository, true, should_stop));
+  if (folder == IgnoreAnswer::kIgnored) return answer;
+  const TrackedPaths& tracked = tracked_of(repository);
+  const std::string_view below = std::string_view(whole.str()).substr(repository.str().size() + 1);
+  if (tracked.has(below)) return IgnoreAnswer::kCounts;
+  const bool holds = is_directory && tracked.has_below(below);
+  return holds ? IgnoreAnswer::kHoldsTracked : answer;
+}
+
+/// The innermost repository below the work tree that has this directory; else the root.
+const RelPath& IgnoreFiles::repository_of(const RelPath& directory) {
+  if (!repository_ || repository_->first != directory) {
+    const std::string place = directory.is_root() ? top_ : top_ + "/" + directory.str();
+    const auto places = GitFiles(place, owner_).find();
+    const auto found = places ? RelPath::parse_within(places->work_tree, top_) : RelPath::root();
+    repository_.emplace(directory, found.value_or(RelPath::root()));
+  }
+  return repository_->second;
+}
+
+const TrackedPaths& IgnoreFiles::tracked_of(const RelPath& repository) {
+  if (!tracked_ || tracked_->first != repository) {
+    const GitFiles git(top_ + "/" + repository.str(), owner_);
+    const auto places = git.find();
+    tracked_.emplace(repository, places ? read_tracked(git, places->own) : TrackedPaths());
+  }
+  return tracked_->second;
 }
 
 }  // namespace galley

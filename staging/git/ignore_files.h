@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/ignore_rules.h"
@@ -26,7 +28,8 @@ class IgnoreFiles {
   /// nothing is ignored.
   static Result<IgnoreFiles> open(const std::string& workspace);
 
-  /// Returns how git treats a path of the workspace. A path in the index is never ignored.
+  /// Returns how git treats a path of the workspace. A path in the index is never ignored, nor is
+  /// one in the index of a repository or submodule below, if its folder is not ignored.
   /// Errors: kTimeout `ignore.stopped` when the deadline passes.
   Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory, const Deadline& deadline,
                               const Clock& clock);
@@ -38,9 +41,19 @@ class IgnoreFiles {
  private:
   IgnoreFiles() = default;
 
+  Result<IgnoreAnswer> answer_within(const RelPath& whole, bool is_directory,
+                                     const IgnoreRules::ShouldStop& should_stop);
+  const RelPath& repository_of(const RelPath& directory);
+  const TrackedPaths& tracked_of(const RelPath& repository);
+
   std::shared_ptr<const Directory> work_tree_;  ///< null: not in a work tree
   RelPath prefix_ = RelPath::root();            ///< of the workspace within the work tree
   std::unique_ptr<IgnoreRules> rules_;
+  std::string top_;     ///< the absolute path of the work tree
+  uint32_t owner_ = 0;  ///< of the workspace
+  /// The last results of repository_of() and tracked_of(): neighbours are asked about in a row.
+  std::optional<std::pair<RelPath, RelPath>> repository_;
+  std::optional<std::pair<RelPath, TrackedPaths>> tracked_;
 };
 
 /// The value of core.excludesFile in the text of a git configuration; empty if it is not set.

@@ -80,6 +80,22 @@ class Tracked(RunCase):
             self.assertIn(name, found)
         self.assertNotIn("dist/built.js", self.galley("call", "Glob", '{"pattern": "**/*.js"}', expect=0).stdout.decode())
 
+    def test_tracked_files_of_repositories_below_are_proposed(self):
+        origin = self.scratch / "origin"
+        for folder in (origin, self.work / "nest", self.work / "dist/nest"):
+            (folder / "o").mkdir(parents=True)
+            (folder / "o/t").write_text("old\n")
+            (folder / "o/u").write_text("old\n")
+            (folder / ".gitignore").write_text("o/\n")
+            self.git("init", "-q", work=folder)
+            self.git("add", "-f", ".gitignore", "o/t", work=folder)
+            self.git("-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "first", work=folder)
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(origin), "sm")
+        for staged in self.doors("for n in nest sm dist/nest; do echo new > $n/o/t; echo new > $n/o/u; done; echo new > nest/n"):
+            self.assertEqual(staged, "A\tnest/n\nM\tnest/o/t\nM\tsm/o/t\n")
+        for staged in self.doors("rm -r nest/o sm/o"):
+            self.assertEqual(staged.replace("D\tsm/o\n", ""), "D\tnest/o/t\nD\tsm/o/t\n")
+
 
 class AfterARun(RunCase):
     # Limit: kMaxIgnoreTime of engine/calls/guarded_runner.h

@@ -197,6 +197,31 @@ TEST_P(TrackedFiles, AreNotIgnoredByAnyFormOfTheIndex) {
 
 INSTANTIATE_TEST_SUITE_P(Index, TrackedFiles, ::testing::Values("2", "3", "4", "split", "sha256"));
 
+TEST_F(IgnoreFilesTest, ARepositoryBelowHasItsOwnIndex) {
+  for (const std::string folder : {"nest", "nest/nest", "dist/nest"}) {
+    tree_.write(folder + "/o/t", "t");
+    tree_.write(folder + "/.gitignore", "o/\n");
+    const std::string here = "-C " + folder + " ";
+    tree_.git(here + "init -q");
+    tree_.git(here + "add -f .gitignore o/t");
+    tree_.write(folder + "/o/u", "u");
+  }
+  tree_.write(".gitignore", "dist/\n");
+  auto files = IgnoreFiles::open(fs::canonical(tree_.path()).string());
+  ASSERT_TRUE(files.has_value());
+  const auto answer = [&](const std::string& path, bool is_directory) {
+    return *files->answer(rel(path), is_directory, Deadline(), clock_);
+  };
+  for (const std::string folder : {"nest", "nest/nest"}) {
+    EXPECT_EQ(answer(folder, true), IgnoreAnswer::kCounts);
+    EXPECT_EQ(answer(folder + "/o", true), IgnoreAnswer::kHoldsTracked);
+    EXPECT_EQ(answer(folder + "/o/t", false), IgnoreAnswer::kCounts);
+    EXPECT_EQ(answer(folder + "/o/u", false), IgnoreAnswer::kIgnored);
+  }
+  EXPECT_EQ(answer("dist/nest", true), IgnoreAnswer::kIgnored);
+  EXPECT_EQ(answer("dist/nest/o/t", false), IgnoreAnswer::kIgnored);
+}
+
 TEST_F(IgnoreFilesTest, AnIndexThatCannotBeReadTracksNothing) {
   tree_.write(".gitignore", "*.o\n");
   tree_.write("a.o", "a");
