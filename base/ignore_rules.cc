@@ -117,6 +117,7 @@ constexpr size_t kStatBytes = 40;  // in an entry, before the object name
 constexpr size_t kFlagBytes = 2;
 constexpr uint32_t kLongName = 0xFFF;
 constexpr uint32_t kIsExtended = 0x4000;
+constexpr uint32_t kIsSkipped = 0x4000;  // in the extended flags: skip-worktree
 constexpr size_t kPadding = 8;
 
 /// Reads values from a sequence of bytes. When the bytes run out, ok() becomes false and stays
@@ -164,6 +165,7 @@ class IndexBytes {
 
 struct ParsedIndex {
   std::vector<std::string> paths;
+  std::vector<std::string> left_out;  ///< as TrackedPaths::left_out_, but not sorted
   std::string shared;   ///< hexadecimal name of the other part of a split index; empty: none
   std::string deleted;  ///< a bitmap of entries of the other part
 };
@@ -223,7 +225,7 @@ std::optional<ParsedIndex> parse_index(std::string_view bytes, size_t name_bytes
     const size_t began = index.place();
     (void)index.take(kStatBytes + name_bytes);
     const uint32_t flags = index.number(kFlagBytes);
-    if ((flags & kIsExtended) != 0) (void)index.take(kFlagBytes);
+    const uint32_t extended = (flags & kIsExtended) != 0 ? index.number(kFlagBytes) : 0;
     if (version == 4) {
       const size_t stripped = index.stripped();
       if (stripped > name.size()) return {};
@@ -237,6 +239,8 @@ std::optional<ParsedIndex> parse_index(std::string_view bytes, size_t name_bytes
     const uint32_t length = flags & kLongName;
     if (length != kLongName && length != name.size()) return {};
     if (!name.empty()) parsed.paths.push_back(name);
+    const bool is_left_out = (extended & kIsSkipped) != 0 || name.ends_with('/');
+    if (is_left_out) parsed.left_out.push_back(name);
   }
   while (index.ok() && bytes.size() - index.place() > name_bytes) {
     const std::string_view signature = index.take(4);
@@ -263,20 +267,34 @@ TrackedPaths TrackedPaths::read(const Reader& reader) {
   auto index = parse_either(reader("index"));
   if (!index) return tracked;
   tracked.paths_ = std::move(index->paths);
+  tracked.left_out_ = std::move(index->left_out);
   if (!index->shared.empty()) {
     if (auto shared = parse_either(reader("sharedindex." + index->shared))) {
       for (const size_t place : parse_bitmap(index->deleted, shared->paths.size())) {
         shared->paths[place].clear();
       }
       std::move(shared->paths.begin(), shared->paths.end(), std::back_inserter(tracked.paths_));
+      std::move(shared->left_out.begin(), shared->left_out.end(),
+                std::back_inserter(tracked.left_out_));
     }
   }
   std::sort(tracked.paths_.begin(), tracked.paths_.end());
+  std::sort(tracked.left_out_.begin(), tracked.left_out_.end());
   return tracked;
 }
 
 bool TrackedPaths::has(std::string_view path) const {
   return std::binary_search(paths_.begin(), paths_.end(), path, std::less<>());
+}
+
+bool TrackedPaths::is_left_out(std::string_view path) const {
+  const auto is_there = [&](std::string_view name) {
+    return std::binary_search(left_out_.begin(), left_out_.end(), name, std::less<>());
+  };
+  for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1)) {
+    if (is_there(path.substr(0, slash + 1))) return true;
+  }
+  return is_there(path) && has(path);
 }
 
 bool TrackedPaths::has_below(std::string_view directory) const {

@@ -29,9 +29,13 @@ class TrackedPaths {
 
   [[nodiscard]] bool has(std::string_view path) const;
   [[nodiscard]] bool has_below(std::string_view directory) const;
+  /// Whether a sparse checkout leaves out this path, so that it may be missing in the work tree. Of
+  /// a folder that a sparse index lists, that is every path in it.
+  [[nodiscard]] bool is_left_out(std::string_view path) const;
 
  private:
-  std::vector<std::string> paths_;  ///< sorted
+  std::vector<std::string> paths_;     ///< sorted
+  std::vector<std::string> left_out_;  ///< sorted; a folder has a slash at its end
 };
 
 /// How git treats a path that may be ignored.

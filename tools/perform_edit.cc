@@ -59,6 +59,7 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   options.match.choices = edit.choices;
   options.is_over = [&context] { return context.is_over(); };
   options.earlier = context.earlier;
+  options.is_left_out = context.is_left_out;
   options.is_stale = context.is_stale;
   options.may_read = context.may_read;
   std::optional<Overlay::Entries> before;

@@ -139,13 +139,14 @@ struct ToolContext {
   std::function<bool(const RelPath&)> may_read;
   /// Whether the caller may make an access that the Intent did not name; empty: it may make all.
   std::function<Result<void>(const Intent&)> judge{};
-  MatchStep last_step = MatchStep::kMended;         ///< the least exact match step for edits
-  std::vector<std::string> strict{};                ///< leniencies that are refused
-  EarlierVersions earlier{};                        ///< for edits that do not fit; may be empty
-  IsStale is_stale{};                               ///< for line numbers of edits; may be empty
-  const nlohmann::json* args = nullptr;             ///< of this call, for corrections; borrowed
-  std::stop_token stop{};                           ///< a stop request ends the call
-  std::shared_ptr<const ParsedArguments> parsed{};  ///< of this call's Intent; may be null
+  MatchStep last_step = MatchStep::kMended;           ///< the least exact match step for edits
+  std::vector<std::string> strict{};                  ///< leniencies that are refused
+  std::function<bool(const RelPath&)> is_left_out{};  ///< as in StageOptions
+  EarlierVersions earlier{};                          ///< for edits that do not fit; may be empty
+  IsStale is_stale{};                                 ///< for line numbers of edits; may be empty
+  const nlohmann::json* args = nullptr;               ///< of this call, for corrections; borrowed
+  std::stop_token stop{};                             ///< a stop request ends the call
+  std::shared_ptr<const ParsedArguments> parsed{};    ///< of this call's Intent; may be null
   /// Calls another tool with the same checks and its own record; empty: no tool can be called.
   std::function<ToolResult(const std::string& tool, const nlohmann::json& args)> call_tool{};
   RelPath cwd = RelPath::root();  ///< the folder of relative paths

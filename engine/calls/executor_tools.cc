@@ -12,6 +12,7 @@
 #include "engine/calls/sanitizer.h"
 #include "engine/calls/secrets.h"
 #include "engine/calls/seen_contents.h"
+#include "staging/git/ignore_files.h"
 #include "staging/overlay/stage_checks.h"
 #include "staging/overlay/staged_step.h"
 #include "staging/sandbox/fixed_time.h"
@@ -524,6 +525,7 @@ ToolContext Executor::context_for(const ToolInfo& info, const Attempt& attempt, 
       },
       .last_step = options_.last_step,
       .strict = options_.strict,
+      .is_left_out = left_out_of_checkout(options_.root),
       .earlier = options_.earlier,
       .is_stale =
           [this](const RelPath& path, std::string_view content) {

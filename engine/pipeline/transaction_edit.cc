@@ -12,6 +12,7 @@
 #include "engine/pipeline/persistent_state.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/formats/read_edits.h"
+#include "staging/git/ignore_files.h"
 #include "staging/git/white_space_attributes.h"
 #include "staging/overlay/staged_step.h"
 #include "tools/edit_formats.h"
@@ -182,6 +183,7 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
   options.match.strict = edits.strict;
   options.root = state_->workspace->place.path;
+  options.is_left_out = left_out_of_checkout(options.root);
   options.earlier = earlier_versions(state_->workspace->persistent);
   options.may_read =
       EarlyPolicy(state_->workspace->rules.config, state_->options.principals(), &state_->overlay)

@@ -23,7 +23,37 @@ TrackedPaths read_tracked(const GitFiles& git, const std::string& own) {
   });
 }
 
+/// The paths in the index of a work tree, named from a workspace in it.
+struct WorkspaceIndex {
+  TrackedPaths tracked;
+  RelPath prefix = RelPath::root();
+
+  static WorkspaceIndex read(const std::string& workspace) {
+    WorkspaceIndex index;
+    const auto root = open_disk_directory(workspace);
+    const auto stat = root ? (*root)->stat(RelPath::root()) : fail(root.error());
+    if (!stat) return index;
+    const GitFiles git(workspace, stat->uid);
+    const auto places = git.find();
+    if (!places) return index;
+    const auto prefix = workspace.size() > places->work_tree.size()
+                            ? RelPath::parse_within(workspace, places->work_tree)
+                            : RelPath::root();
+    if (prefix) index = {read_tracked(git, places->own), *prefix};
+    return index;
+  }
+};
+
 }  // namespace
+
+std::function<bool(const RelPath&)> left_out_of_checkout(const std::string& workspace) {
+  return
+      [workspace, index = std::make_shared<std::optional<WorkspaceIndex>>()](const RelPath& path) {
+        if (!*index) *index = WorkspaceIndex::read(workspace);
+        const auto whole = (*index)->prefix.join(path);
+        return whole && (*index)->tracked.is_left_out(whole->str());
+      };
+}
 
 std::string excludes_file_in(std::string_view git_config) {
   return git_value_in(git_config, "core", "excludesfile").value_or(std::string());

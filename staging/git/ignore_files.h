@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +56,12 @@ class IgnoreFiles {
   std::optional<std::pair<RelPath, RelPath>> repository_;
   std::optional<std::pair<RelPath, TrackedPaths>> tracked_;
 };
+
+/// Returns a function that tells whether the sparse checkout of the work tree that contains the
+/// workspace (absolute) leaves out a path of it. The index is read at the first question, by the
+/// rules of IgnoreFiles. Threads: the function and its copies are confined to one thread.
+[[nodiscard]] std::function<bool(const RelPath&)> left_out_of_checkout(
+    const std::string& workspace);
 
 /// The value of core.excludesFile in the text of a git configuration; empty if it is not set.
 [[nodiscard]] std::string excludes_file_in(std::string_view git_config);

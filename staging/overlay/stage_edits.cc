@@ -159,6 +159,12 @@ class Stager {
   bool name_nearby(Error& missing, const FileEdit& edit) {
     const auto path = RelPath::parse(missing.path);
     const Directory& workspace = plan_.overlay().workspace();
+    if (path && is_not_checked_out(*path)) {
+      missing.message = "'" + missing.path +
+                        "' is not there, because this sparse checkout leaves it out; take it "
+                        "with: git sparse-checkout add FOLDER";
+      return true;
+    }
     auto other = path ? same_name_nearby(workspace, *path) : std::nullopt;
     if (path && !other) other = nearly_same_name(workspace, *path);
     const bool is_near = other.has_value();
@@ -179,6 +185,12 @@ class Stager {
     missing.message = named + missing.message.substr(missing.message.find(';'));
     if (!is_itself) outcome_.files.back().nearby = other->str();
     return false;
+  }
+
+  [[nodiscard]] bool is_not_checked_out(const RelPath& path) {
+    if (!options_.is_left_out) return false;
+    const auto on_disk = plan_.overlay().workspace().stat(path);
+    return on_disk && on_disk->kind == FileKind::kAbsent && options_.is_left_out(path);
   }
 
   [[nodiscard]] bool is_mostly(std::string_view text, const RelPath& path) {
@@ -239,7 +251,7 @@ class Stager {
                            options_.match.last_step > MatchStep::kOffset;
     if (!may_guess) return named;
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
-    if (there.kind != FileKind::kAbsent) return named;
+    if (there.kind != FileKind::kAbsent || is_not_checked_out(named)) return named;
     const std::vector<RelPath> nearly = meant_.candidates(edit, named);
     if (nearly.size() != 1) return named;
     outcome_.leniencies.push_back({"file_guessed",

@@ -32,7 +32,10 @@ struct StageOptions {
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
   EarlierVersions earlier;  ///< earlier versions for edits that fail; may be empty
-  IsStale is_stale;         ///< empty: nothing is known about what the caller saw
+  /// Whether a sparse checkout leaves out a file of this name. Then no other file is taken for it.
+  /// Empty: nothing is known.
+  std::function<bool(const RelPath&)> is_left_out;
+  IsStale is_stale;  ///< empty: nothing is known about what the caller saw
   /// Returns the white space rules of a file; empty: git's defaults for all files.
   std::function<WhiteSpaceRules(const RelPath&)> white_space_rules;
   /// Whether the outcome may show a file's content; empty: all.

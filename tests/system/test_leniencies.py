@@ -134,6 +134,30 @@ class Leniencies(SystemCase):
                     self.assertNotIn(f"[{name}]", (refused.stdout + refused.stderr).decode())
                     self.assertEqual(name, "sign_blank")
 
+    def test_a_file_outside_of_a_sparse_checkout_is_not_taken_for_another(self):
+        text = '{\n "name": "x",\n "version": "1.0.0"\n}\n'
+        patch = PLAIN.split("@@", maxsplit=1)[0].replace("f\n", "libs/package.json\n") + (
+            '@@ -1,4 +1,4 @@\n {\n  "name": "x",\n- "version": "1.0.0"\n+ "version": "2.0.0"\n }\n')
+        call = {"file_path": "libs/package.json", "edits": [{"old_string": text, "new_string": "{}"}]}
+        for name in ("package.json", "libs/package.json", "apps/a"):
+            (self.work / name).parent.mkdir(exist_ok=True)
+            (self.work / name).write_text(text)
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "all")
+        for index in ("--no-sparse-index", "--sparse-index"):
+            self.git("sparse-checkout", "set", "--cone", index, "apps")
+            said = self.galley("apply", stdin=patch.encode(), expect=1).stderr.decode()
+            self.assertIn("git sparse-checkout add", said)
+            self.galley("call", "--begin", "MultiEdit", json.dumps(call), expect=1)
+            self.galley("rollback")
+            self.assertEqual((self.work / "package.json").read_text(), text)
+        # Of these, none is left out, so another may be meant.
+        (self.work / "package.json").rename(self.work / "apps/package.json")
+        self.galley("apply", "-n", stdin=patch.replace("libs/", "").encode(), expect=0)
+        (self.work / "apps/package.json").rename(self.work / "package.json")
+        self.galley("apply", "-n", stdin=patch.replace("libs/", "lib/").encode(), expect=0)
+
 
 if __name__ == "__main__":
     unittest.main()
