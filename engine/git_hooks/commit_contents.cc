@@ -89,8 +89,24 @@ Result<Steps> steps_on(const History& history, const std::set<std::string>& path
   return found;
 }
 
-/// Computes the content ids of git's objects.
-using Contents = std::map<std::string, ContentId>;
+/// The content of one of git's objects, and the one that a file of the work tree has with
+/// `eol=crlf` or `core.autocrlf`.
+struct Stored {
+  ContentId content;
+  ContentId with_crlf;
+};
+using Contents = std::map<std::string, Stored>;
+
+ContentId with_crlf(std::string_view text) {
+  if (text.find('\r') != text.npos || text.find('\n') == text.npos) return ContentId::of(text);
+  std::string lines;
+  lines.reserve(text.size() + text.size() / 16);
+  for (const char byte : text) {
+    if (byte == '\n') lines += '\r';
+    lines += byte;
+  }
+  return ContentId::of(lines);
+}
 
 /// Parses one answer of `git cat-file --batch`: `<id> SP <type> SP <size> LF <bytes> LF`, or
 /// `<id> SP missing LF`.
@@ -104,7 +120,8 @@ Result<void> take_object(std::string_view& rest, Contents& contents) {
   if (code != std::errc() || end != line.data() + line.size() || size >= rest.size()) {
     return fail(bad_answer());
   }
-  contents.emplace(id, ContentId::of(rest.substr(0, size)));
+  const std::string_view text = rest.substr(0, size);
+  contents.emplace(id, Stored{ContentId::of(text), with_crlf(text)});
   rest.remove_prefix(size + 1);
   return {};
 }
@@ -122,38 +139,44 @@ Result<Contents> read_contents(const GitProgram& git, const std::set<std::string
 bool has_content(uint32_t mode) { return mode != kNoMode && mode != kSubmoduleMode; }
 
 /// Returns nullopt when git's object is not here, as in a partial clone.
-std::optional<PathState> state_of(uint32_t mode, const std::string& id, const Contents& contents) {
+std::optional<PathState> state_of(uint32_t mode, const std::string& id, const Contents& contents,
+                                  bool has_crlf) {
   if (mode == kNoMode) return PathState();
   const auto found = contents.find(id);
   if (found == contents.end()) return std::nullopt;
   const char kind = mode == kLinkMode ? 'l' : mode == kExecutableMode ? 'x' : 'f';
-  return PathState{kind, found->second};
+  return PathState{kind, has_crlf ? found->second.with_crlf : found->second.content};
 }
 
 /// The progress of following a path back.
 struct Trail {
   PathState before;  ///< the commit
   PathState now;
+  std::vector<size_t> chain = {};  ///< the transactions passed, newest first
 };
 
 Result<std::map<std::string, Trail>> trails_of(const GitProgram& git,
                                                const std::vector<GitRawChange>& changes,
                                                const Steps& steps) {
-  std::set<std::string> paths;
-  for (const Step& step : steps.steps) paths.insert(step.path);
+  std::multimap<std::string_view, const PathState*> made;
+  for (const Step& step : steps.steps) made.emplace(step.path, &step.after);
   std::set<std::string> ids;
   for (const GitRawChange& change : changes) {
-    if (!paths.contains(change.path)) continue;
+    if (!made.contains(change.path)) continue;
     if (has_content(change.old_mode)) ids.insert(change.old_id);
     if (has_content(change.new_mode)) ids.insert(change.new_id);
   }
   GALLEY_ASSIGN(const Contents contents, read_contents(git, ids));
   std::map<std::string, Trail> trails;
   for (const GitRawChange& change : changes) {
-    const auto before = state_of(change.old_mode, change.old_id, contents);
-    const auto after = state_of(change.new_mode, change.new_id, contents);
-    if (paths.contains(change.path) && before && after) {
-      trails.emplace(change.path, Trail{*before, *after});
+    for (const bool has_crlf : {false, true}) {
+      const auto before = state_of(change.old_mode, change.old_id, contents, has_crlf);
+      const auto after = state_of(change.new_mode, change.new_id, contents, has_crlf);
+      const auto [first, last] = made.equal_range(change.path);
+      const bool is_made = before && after && std::any_of(first, last, [&](const auto& one) {
+                             return *one.second == *after;
+                           });
+      if (is_made) trails.emplace(change.path, Trail{*before, *after});
     }
   }
   return trails;
@@ -245,8 +268,18 @@ Result<std::vector<ContributingTransaction>> contributing_transactions(
     const auto trail = trails.find(step.path);
     if (trail == trails.end() || step.after != trail->second.now) continue;
     if (trail->second.now == trail->second.before) continue;  // completely followed
-    counts[step.transaction] = true;
+    trail->second.chain.push_back(step.transaction);
     trail->second.now = step.before;
+  }
+  GALLEY_ASSIGN(const CommitLinks links, read_commit_links(history.state()));
+  for (const auto& [path, trail] : trails) {
+    for (const size_t one : trail.chain) {
+      // The last commit has a part of the newest transaction, so older ones are in it, too.
+      const bool is_older = one != trail.chain.front() && trail.now != trail.before &&
+                            links.contains(steps.transactions[one].id);
+      if (is_older) break;
+      counts[one] = true;
+    }
   }
   std::vector<ContributingTransaction> found;
   for (size_t i = 0; i < counts.size(); ++i) {

@@ -270,6 +270,39 @@ class Trailers(HookCase):
         self.assert_done(self.commit_file("a.txt", "2\n"))
         self.assertEqual(self.message().strip(), "change")
 
+    def test_the_rest_of_a_transaction_gets_no_trailer_of_a_commit_before_it(self):
+        self.put("a.txt", "".join(f"{n}\n" for n in "12345"))
+        self.git("add", "a.txt")
+        self.assert_done(self.run_git("commit", "-qm", "first"))
+        self.put("a.txt", "one\n2\n3\n4\nfive\n", agent="other")
+        self.write("a.txt", "one\n2\n3\n4\n5\n")
+        self.git("add", "a.txt")
+        self.assert_done(self.run_git("commit", "-qm", "part"))
+        self.write("a.txt", "one\n2\n3\n4\nfive\n")
+        self.assert_done(self.run_git("commit", "-qam", "rest"))
+        self.assertEqual([line.split()[:2] for line in self.trailers() if line],
+                         [["Galley-Transaction:", "2"], ["Galley-Agent:", "other"]])
+
+    def test_a_transaction_on_top_of_an_own_change_gets_its_trailer_in_both_commits(self):
+        self.commit_file("a.txt", "1\n2\n")
+        self.write("a.txt", "1\n2\nown\n")
+        document = json.dumps([{"path": "a.txt", "edits": [{"oldText": "1\n", "newText": "one\n"}]},
+                               {"path": "b.txt", "content": "b\n"}]).encode()
+        self.galley("--agent", "bot", "apply", "-", stdin=document, expect=0)
+        for name in ("b.txt", "a.txt"):
+            self.git("add", name)
+            self.assert_done(self.run_git("commit", "-qm", name))
+            self.assertIn("Galley-Transaction: 1", self.message(), name)
+
+    def test_a_file_that_git_converts_gets_trailers(self):
+        self.git("config", "core.autocrlf", "true")
+        self.put("a.txt", "1\r\n2\r\n")
+        self.git("add", "a.txt")
+        self.assert_done(self.run_git("commit", "-qm", "subject"))
+        self.assertEqual(self.git("show", "HEAD:a.txt").stdout, b"1\n2\n")
+        self.assertEqual([line.split()[0] for line in self.trailers() if line],
+                         ["Galley-Transaction:", "Galley-Agent:"])
+
     def test_trailers_are_not_repeated(self):
         self.put("a.txt", "1\n")
         self.git("add", "a.txt")
@@ -589,7 +622,7 @@ class Pushing(HookCase):
         self.git("rm", "-rq", "secret/b")
         self.git("checkout", "origin/main", "--", "secret/b", ":(top,literal):!odd")
         self.git("commit", "-qm", "theirs", "--no-verify")
-        self.assert_refused(self.run_git("push", "-q", "origin", "topic"), "secret/b/c: delete is denied")
+        self.assert_refused(self.run_git("push", "-q", "origin", "topic"), "secret/b/c: error: delete is denied")
         self.git("reset", "-q", "--hard", "HEAD^")
         self.git("checkout", "origin/main", "--", ":(top,literal):!odd")
         self.git("commit", "-qm", "theirs", "--no-verify")
