@@ -137,6 +137,13 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
     session.say(line);
   }
   add_dependencies(document, plan.dependencies);
+  const bool is_redo = plan.tool == kRedoTool || plan.tool == kPartialRedoTool;
+  for (const TxId id : is_redo ? std::vector<TxId>() : plan.passed) {
+    session.say(
+        session.with_hints(fmt::format("{} has no effect here any more and is undone with it; if "
+                                       "git restores it: `galley undo {}`",
+                                       id.str(), id.str())));
+  }
   TransactionOptions who = session.transaction_options();
   if (who.message.empty()) who.message = plan.message;
   if (session.arguments().dry_run) {

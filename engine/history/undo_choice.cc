@@ -131,7 +131,7 @@ tl::unexpected<Error> nothing_to_undo(const History& history, const CommittedBy&
   const auto any = history.latest();
   return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
               any && *any ? "nothing to undo: every transaction was undone; `galley redo` brings "
-                            "the last one back, `galley log` lists them"
+                            "the last one back, and `galley undo ID` takes back what git restored"
                           : "nothing to undo yet: nothing was committed here");
 }
 
@@ -169,6 +169,7 @@ Result<std::optional<UndoOutcome>> plan_first(VisitAll visit_all, const UndoOpti
   }));
   auto* made = found ? std::get_if<UndoPlan>(&*found) : nullptr;
   if (made == nullptr || passed.empty()) return found;
+  made->passed = passed;
   passed.push_back(made->undoes);
   made->undoes = passed.front();
   made->also_undoes.insert(made->also_undoes.begin(), passed.begin() + 1, passed.end());

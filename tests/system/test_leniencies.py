@@ -143,6 +143,8 @@ class Leniencies(SystemCase):
             (self.work / name).parent.mkdir(exist_ok=True)
             (self.work / name).write_text(text)
         self.git("init", "-q")
+        self.git("config", "user.name", "P")
+        self.git("config", "user.email", "p@example.org")
         self.git("add", "-A")
         self.git("commit", "-qm", "all")
         for index in ("--no-sparse-index", "--sparse-index"):

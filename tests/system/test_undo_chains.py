@@ -56,6 +56,23 @@ class Ways(ChainCase):
                 self.galley("redo", expect=0)
                 self.assertEqual(snapshot(self.work), before)
 
+    def test_what_git_took_away_is_passed_over_aloud_and_can_be_undone_when_it_is_back(self):
+        self.git("init", "-q")
+        self.git("config", "user.name", "P")
+        self.git("config", "user.email", "p@example.org")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "all")
+        self.commit(new="3\n")
+        self.git("stash", "-qu")
+        said = self.galley("undo", expect=0).stderr
+        self.assertIn(b"3 has no effect here any more", said)
+        self.assertEqual(self.read("a"), "1\n")
+        self.galley("undo", expect=0)
+        self.git("stash", "pop", "-q")
+        self.assertIn(b" undo ID` takes back", self.galley("undo", expect=1).stderr)
+        self.galley("undo", "3", expect=0)
+        self.assertFalse((self.work / "new").exists())
+
     def test_after_an_undo_of_the_rest_of_a_turn(self):
         before = snapshot(self.work)
         self.galley("undo", "2", "--path", "a", expect=0)
