@@ -526,11 +526,13 @@ Result<void> check_git_can_store(const ChangeSet& changes, const GitBranch& bran
   for (const Change& change : changes) {
     has_file |= is_file_or_link(change.before) || is_file_or_link(change.after);
     const Node stored = stored_node(change.after);
-    const bool is_kept_file =
-        change.before.kind == change.after.kind && change.after.kind == FileKind::kRegular;
+    // As in git, a new content has the mode that is nearest to its own.
+    const bool is_mode_only = change.before.kind == change.after.kind &&
+                              change.after.kind == FileKind::kRegular &&
+                              change.before.content == change.after.content;
     const bool is_mode_lost =
         change.before.mode != change.after.mode && stored.mode != change.after.mode;
-    if (is_kept_file && is_mode_lost) {
+    if (is_mode_only && is_mode_lost) {
       return fail(ErrorKind::kRefused, "git.mode",
                   fmt::format("git stores only whether '{}' is executable, not the mode {:04o}: "
                               "set 0644 or 0755",

@@ -347,6 +347,17 @@ class Contents(BranchCase):
         self.branch("undo", expect=0, preexec_fn=close)
         self.assertEqual(self.read_git("ls-tree", "--name-only", "main", "n.txt", "s.sh"), "")
 
+    def test_a_file_replaced_by_one_with_another_mode_has_the_nearest_of_git(self):
+        """mktemp makes files with the mode 0600."""
+        old = self.file("a.txt")
+        self.branch("begin", expect=0)
+        self.branch("exec", "--", "sh", "-c", "t=$(mktemp); echo new > $t; mv $t a.txt", expect=0)
+        self.branch("commit", expect=0)
+        self.assertEqual(self.file("a.txt"), b"new\n")
+        self.assertEqual(self.read_git("ls-tree", "--format=%(objectmode)", "main", "a.txt").strip(), "100644")
+        self.branch("undo", expect=0)
+        self.assertEqual(self.file("a.txt"), old)
+
     def test_what_git_cannot_store_is_refused(self):
         before = self.tip()
         self.branch("begin", expect=0)
