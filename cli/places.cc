@@ -46,15 +46,16 @@ Result<RelPath> current_place(const std::string& root) {
   return RelPath::parse(here.substr(prefix.size()));
 }
 
-Result<RelPath> named_path(std::string_view name, const RelPath& here, std::string_view root) {
+Result<RelPath> named_path(std::string_view told, const RelPath& here, std::string_view root) {
+  const std::string name = without_entered_link(std::string(told), std::string(root));
   if (name.empty()) return RelPath::parse(name);
-  if (name.starts_with(":/")) return without_dots(name, name.substr(2));
-  if (!name.starts_with('/')) return without_dots(name, here.str() + "/" + std::string(name));
+  if (name.starts_with(":/")) return without_dots(name, std::string_view(name).substr(2));
+  if (!name.starts_with('/')) return without_dots(name, here.str() + "/" + name);
   while (root.ends_with('/')) root.remove_suffix(1);
   const bool is_below =
       name.starts_with(root) && (name.size() == root.size() || name[root.size()] == '/');
   if (!is_below) return RelPath::parse_within(name, root);  // the error names the workspace
-  return without_dots(name, name.substr(root.size()));
+  return without_dots(name, std::string_view(name).substr(root.size()));
 }
 
 Proposal part_below(const Proposal& proposal, const std::vector<RelPath>& paths) {

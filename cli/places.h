@@ -17,7 +17,7 @@ Result<RelPath> current_place(const std::string& root);
 /// Parses a path of the command line. It is relative to `here`, with `.` and `..` as in git; or
 /// `:/name` relative to the root; or absolute and inside `root`. It may be the root itself.
 /// Errors: kRefused `path.outside`; those of RelPath::parse.
-Result<RelPath> named_path(std::string_view name, const RelPath& here, std::string_view root);
+Result<RelPath> named_path(std::string_view told, const RelPath& here, std::string_view root);
 
 /// Returns the part of a proposal at or below one of these paths; all of it if `paths` is empty.
 [[nodiscard]] Proposal part_below(const Proposal& proposal, const std::vector<RelPath>& paths);

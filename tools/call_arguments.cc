@@ -185,19 +185,22 @@ CallIds take_call_ids(const ToolInfo& info, json& args) {
 
 Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin) {
   if (text.empty() || text.front() != '/') return below_cwd(text, origin.cwd);
-  if (!origin.root.empty()) return RelPath::parse_within(text, origin.root);
+  if (!origin.root.empty()) {
+    return RelPath::parse_within(without_entered_link(text, origin.root), origin.root);
+  }
   return fail(ErrorKind::kRefused, "path.outside",
               "the path '" + text + "' is absolute; name files relative to the workspace root",
               text);
 }
 
 Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin) {
-  std::string_view rest = text;
+  const std::string real = without_entered_link(text, origin.root);
+  std::string_view rest = real;
   while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.empty() || rest == "." || rest == "./") return origin.cwd;
   const bool is_root = origin.root.empty()
                            ? rest == "/"
-                           : rest.starts_with('/') && normalized_path(text) == origin.root;
+                           : rest.starts_with('/') && normalized_path(real) == origin.root;
   if (is_root) return RelPath::root();
   std::optional<RelPath> above = origin.cwd;
   const std::string_view below = climb(rest, above);

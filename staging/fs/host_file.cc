@@ -222,6 +222,32 @@ Result<void> enter_directory(const std::string& path) {
               "there is no directory '" + path + "' to work in", path);
 }
 
+EnteredLink entered_link(const std::string& root) {
+  const char* const told = std::getenv("PWD");
+  std::string place = told == nullptr ? std::string() : std::string(told);
+  const auto is_below = [&root](const std::string& path) {
+    return (path + "/").starts_with(root + "/");
+  };
+  const bool is_plain =
+      place.starts_with('/') && place.size() < PATH_MAX && normalized_path(place) == place;
+  EnteredLink entered;
+  if (!is_plain || is_below(place)) return entered;
+  for (; place.size() > 1; place.resize(place.rfind('/'))) {
+    char real[PATH_MAX];
+    if (realpath(place.c_str(), real) == nullptr || !is_below(real)) break;
+    entered = {place, real};
+  }
+  return entered;
+}
+
+std::string without_entered_link(const std::string& path, const std::string& root) {
+  if (!path.starts_with('/') || (path + "/").starts_with(root + "/")) return path;
+  const EnteredLink entered = entered_link(root);
+  const std::string plain = normalized_path(path);
+  const bool is_there = !entered.link.empty() && (plain + "/").starts_with(entered.link + "/");
+  return is_there ? entered.folder + plain.substr(entered.link.size()) : path;
+}
+
 Result<std::string> absolute_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);

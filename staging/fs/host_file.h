@@ -48,6 +48,20 @@ Result<void> enter_directory(const std::string& path);
 /// an empty path.
 [[nodiscard]] std::string normalized_path(const std::string& path);
 
+/// A link by which the person entered a workspace, and the folder at or below its root to which it
+/// leads. Both are empty if there is none.
+struct EnteredLink {
+  std::string link;
+  std::string folder;
+};
+
+/// The shortest part of $PWD that leads to or below `root`, if $PWD is not itself below it.
+[[nodiscard]] EnteredLink entered_link(const std::string& root);
+
+/// Returns a path, which may be relative, with the folder in place of the entered link, if it goes
+/// through that link.
+[[nodiscard]] std::string without_entered_link(const std::string& path, const std::string& root);
+
 /// The absolute path of an existing directory, with links resolved.
 Result<std::string> absolute_path(const std::string& path);
 

@@ -4,6 +4,7 @@
 
 #include "base/glob.h"
 #include "base/rel_path.h"
+#include "staging/fs/host_file.h"
 #include "staging/placing/place.h"
 
 namespace galley {
@@ -22,7 +23,8 @@ bool names_any(std::string_view pathspec, const FileEdit& edit) {
 
 std::string inside_root(std::string_view text, std::string_view root) {
   if (!root.empty() && text.starts_with('/')) {
-    if (const auto path = RelPath::parse_within(text, root)) return path->str();
+    const std::string real = without_entered_link(std::string(text), std::string(root));
+    if (const auto path = RelPath::parse_within(real, root)) return path->str();
   }
   return std::string(text);
 }

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "staging/formats/dialect_marks.h"
+#include "staging/fs/host_file.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/placing/mend.h"
 #include "staging/placing/text_view.h"
@@ -294,8 +295,9 @@ void add_range(const Lines& before, const Lines& after, const ChangedRange& rang
 }  // namespace
 
 Result<RelPath> editable_path(const std::string& text, const std::string& root) {
-  GALLEY_ASSIGN(RelPath path,
-                root.empty() ? RelPath::parse(text) : RelPath::parse_within(text, root));
+  GALLEY_ASSIGN(RelPath path, root.empty()
+                                  ? RelPath::parse(text)
+                                  : RelPath::parse_within(without_entered_link(text, root), root));
   if (path.is_protected()) {
     return fail(ErrorKind::kRefused, "path.protected",
                 "'" + path.str() + "' is protected: no edit may touch .git, .galley or .sage",

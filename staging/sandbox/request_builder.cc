@@ -109,12 +109,13 @@ void set_limits(const CommandLimits& limits, SandboxRequest& request) {
   request.private_bytes = limits.max_private_bytes;
 }
 
-std::string remedy_for(std::string_view step, int code) {
+std::string remedy_for(std::string_view step, int code, const std::string& fallback) {
   if (step == "make the namespaces" || step == "map the user ids" || step == "deny setgroups") {
     return "user namespaces are switched off here: set kernel.unprivileged_userns_clone=1, "
            "user.max_user_namespaces above 0 and (AppArmor) "
            "kernel.apparmor_restrict_unprivileged_userns=0 (in a container: start it with other "
-           "options, docs/sandbox.md), or allow the fallback sandbox.fallback = \"copy\"";
+           "options, docs/sandbox.md), or " +
+           fallback;
   }
   if (step == "map the owners of the layers") {
     return "as root the sandbox needs idmapped mounts, which this file system does not have: run "
@@ -125,8 +126,7 @@ std::string remedy_for(std::string_view step, int code) {
            "xfs, btrfs or tmpfs, or load the overlay module";
   }
   if (step == "mount /proc") {
-    return "the machine hides parts of /proc (a container?): allow the fallback "
-           "sandbox.fallback = \"copy\"";
+    return "the machine hides parts of /proc (a container?): " + fallback;
   }
   if (step.starts_with("enter ") && code == EACCES) {
     return "the command runs as another user, and that user must be able to pass through each "
@@ -170,11 +170,14 @@ bool has_temporary_files_in(const std::string& workspace) {
   return real && (*real + "/").starts_with(workspace + "/");
 }
 
-Error setup_error(const HelperReport& report, const std::string& workspace) {
+Error setup_error(const HelperReport& report, const SandboxRequest& request) {
+  const std::string fallback =
+      request.live != 0 ? "use galley exec, which can run on a copy (sandbox.fallback = \"copy\")"
+                        : "allow the fallback sandbox.fallback = \"copy\"";
   const std::string step(report.step, strnlen(report.step, sizeof report.step));
-  const bool overlaps = step == "mount overlayfs" && has_temporary_files_in(workspace);
+  const bool overlaps = step == "mount overlayfs" && has_temporary_files_in(request.workspace);
   const std::string remedy = overlaps ? "TMPDIR is in the workspace: set it to a folder outside"
-                                      : remedy_for(step, report.os_error);
+                                      : remedy_for(step, report.os_error, fallback);
   return {
       ErrorKind::kRefused, "sandbox.unavailable",
       fmt::format("the sandbox could not {}: {}; {}", step, std::strerror(report.os_error), remedy),
@@ -200,26 +203,6 @@ Error exec_error(const HelperReport& report, const SandboxRequest& request) {
       ErrorKind::kRefused, "sandbox.program_not_runnable",
       fmt::format("'{}' cannot be executed: {}", request.program, std::strerror(report.os_error)),
       "", report.os_error};
-}
-
-/// Returns the path by which the person entered the workspace, if it leads through a link: the part
-/// of $PWD that is the root of the workspace. Otherwise returns an empty text.
-std::string spelled_workspace(const std::string& workspace) {
-  const char* const told = std::getenv("PWD");
-  std::string place = told == nullptr ? std::string() : std::string(told);
-  const auto is_below = [](const std::string& path, const std::string& folder) {
-    return (path + "/").starts_with(folder + "/");
-  };
-  const bool is_plain =
-      place.starts_with('/') && place.size() < PATH_MAX && normalized_path(place) == place;
-  if (!is_plain || is_below(place, workspace)) return {};
-  for (; place.size() > 1; place.resize(place.rfind('/'))) {
-    char real[PATH_MAX];
-    const bool is_there = realpath(place.c_str(), real) != nullptr;
-    if (!is_there || !is_below(real, workspace)) return {};
-    if (real == workspace) return check_workspace_place(place) ? place : std::string();
-  }
-  return {};
 }
 
 }  // namespace
@@ -258,7 +241,11 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   if (fstat(workspace.descriptor(), &identity) != 0) {
     return os_error(errno, "cannot look at the workspace", options.workspace);
   }
-  request.spelled = spelled_workspace(options.workspace);
+  const EnteredLink entered = entered_link(options.workspace);
+  if (!entered.link.empty() && check_workspace_place(entered.link)) {
+    request.spelled = entered.link;
+    request.spelled_folder = entered.folder;
+  }
   request.workspace_device = identity.st_dev;
   request.workspace_inode = identity.st_ino;
   request.working_directory = options.workspace;
@@ -300,8 +287,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
 Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
                                 HelperRun run) {
   const HelperReport& report = run.report;
-  if (report.outcome == HelperOutcome::kSetupFailed)
-    return fail(setup_error(report, request.workspace));
+  if (report.outcome == HelperOutcome::kSetupFailed) return fail(setup_error(report, request));
   if (report.outcome == HelperOutcome::kExecFailed) return fail(exec_error(report, request));
   CommandResult result;
   if (WIFEXITED(report.wait_status)) result.exit_code = WEXITSTATUS(report.wait_status);

@@ -3,6 +3,7 @@ folder that does not exist yet. Also the message if the walls keep it from somet
 
 Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -43,6 +44,24 @@ class OwnPath(RunCase):
                                  cwd=self.link.parent, stdin=subprocess.DEVNULL, env={**os.environ, **self.environment, **env},
                                  check=False, timeout=120)
             self.assertEqual((ran.stdout, ran.returncode), (b"text\n", 0), ran.stderr)
+
+    def test_both_paths_exist_if_the_link_leads_to_a_folder_below(self):
+        (self.work / "src/b.txt").write_text("text\n")
+        below = self.link.parent / "below"
+        below.symlink_to(self.work / "src")
+        for link, file, name in ((below, f"{below}/b.txt", "src/b.txt"), (self.link, f"{self.link}/a.txt", "a.txt")):
+            self.link = link
+            self.from_link("begin")
+            with self.subTest(link=link):
+                script = f"cat '{file}'; echo more >> '{file}'"
+                for door in (("run", "--drop"), ("exec",)):
+                    self.assertEqual(self.from_link(*door, "--", "sh", "-c", script).splitlines()[0], "text")
+                self.assertIn("more", self.from_link("call", "Read", json.dumps({"file_path": file})))
+                self.assertIn("more", self.from_link("call", "Bash", json.dumps({"command": f"cat '{file}'"})))
+                self.assertEqual(self.from_link("call", "Glob", json.dumps({"pattern": "*.txt", "path": str(link)})), name + "\n")
+                self.from_link("call", "Edit", json.dumps({"file_path": file, "old_string": "more", "new_string": "less"}))
+                self.assertIn("+less", self.from_link("diff", file))
+                self.from_link("rollback")
 
     def test_a_path_that_does_not_lead_to_the_folder_is_ignored(self):
         for told in ("", "relative", "/", "/nowhere", "/etc", "/proc/self/cwd", str(self.link) + "/.", str(self.scratch)):
@@ -137,9 +156,19 @@ class Explained(RunCase):
         foreign.write_text("text\n")
         os.chown(foreign, 1000, 33)
         foreign.chmod(0o660)
-        for said in self.doors("cat", "foreign.txt"):
-            self.assertIn("'foreign.txt' belongs to 1000:33 with mode 0660", said)
-            self.assertIn("chown or chmod it", said)
+        closed = self.work / "closed/folder"
+        closed.mkdir(parents=True)
+        (closed / "file").write_text("text\n")
+        os.chown(closed, 33, 1000)
+        closed.chmod(0o750)
+        for name, said in (("foreign.txt", "'foreign.txt' belongs to 1000:33 with mode 0660"),
+                           ("closed/folder/file", "'closed/folder' belongs to 33:1000 with mode 0750")):
+            for door in self.doors("cat", name):
+                self.assertIn(said, door)
+                self.assertIn("chown or chmod it", door)
+            called = self.galley("call", "Bash", json.dumps({"command": f"cat {name}"}), expect=0).stdout.decode()
+            self.assertIn(said, called)
+            self.galley("rollback", expect=0)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
     def test_the_summary_names_a_file_that_only_its_owner_can_write_in_the_sandbox(self):

@@ -420,8 +420,8 @@ bool place_kept(const SandboxRequest& request, const LayerTrees& trees, SetupFai
   return true;
 }
 
-/// The path by which the person entered the workspace becomes a link to the workspace. If the link
-/// cannot be made, the path is missing, which is harmless.
+/// The path by which the person entered the workspace becomes a link into it. If the link cannot be
+/// made, the path is missing, which is harmless.
 void place_spelled(const SandboxRequest& request) {
   if (request.spelled.empty()) return;
   const size_t slash = request.spelled.rfind('/');
@@ -429,7 +429,8 @@ void place_spelled(const SandboxRequest& request) {
   const Fd parent =
       make_below(top, slash == 0 ? "" : std::string_view(request.spelled).substr(1, slash - 1));
   if (!parent.is_open()) return;
-  (void)!symlinkat(request.workspace.c_str(), parent.get(), request.spelled.c_str() + slash + 1);
+  (void)!symlinkat(request.spelled_folder.c_str(), parent.get(),
+                   request.spelled.c_str() + slash + 1);
 }
 
 bool freeze(const SandboxRequest& request, SetupFailure& failure) {

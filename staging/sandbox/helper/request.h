@@ -95,9 +95,10 @@ struct SandboxRequest {
   uint64_t terminal = 0;  ///< 1: its standard streams are its own terminal
   uint64_t rows = 0;      ///< of that terminal
   uint64_t columns = 0;
-  std::string spelled;     ///< another path of the workspace, made a link to it; or ""
-  std::string home;        ///< where a new empty directory is made, or ""
-  std::string git_config;  ///< text of its `.gitconfig`, unless it exists; "": none
+  std::string spelled;         ///< a path made a link to spelled_folder, or ""
+  std::string spelled_folder;  ///< the workspace or a folder in it
+  std::string home;            ///< where a new empty directory is made, or ""
+  std::string git_config;      ///< text of its `.gitconfig`, unless it exists; "": none
   std::vector<std::string>
       writable;  ///< directories of the host that it may write; no link is in their paths
   std::vector<std::string> layered;       ///< the same, as overlays: its writes go elsewhere
@@ -145,7 +146,8 @@ void for_each_field(Request& r, Field field) {
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);
   field(r.live), field(r.terminal), field(r.rows), field(r.columns);
-  field(r.spelled), field(r.home), field(r.git_config), field(r.writable), field(r.layered);
+  field(r.spelled), field(r.spelled_folder), field(r.home), field(r.git_config), field(r.writable),
+      field(r.layered);
   field(r.layer_lowers), field(r.layer_homes);
 }
 
