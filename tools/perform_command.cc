@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/sandbox_denials.h"
 #include "tools/call_diff.h"
 #include "tools/perform.h"
 #include "tools/redactor.h"
@@ -84,7 +85,7 @@ bool is_cut_short(std::chrono::milliseconds asked, uint64_t limit) {
   return static_cast<int64_t>(limit) < least.count();
 }
 
-ordered_json command_data(const CommandResult& result) {
+ordered_json command_data(const CommandResult& result, const RunLocation& where) {
   ordered_json data;
   data["stdout"] = redact_patterns(result.standard_output.text());
   data["stderr"] = redact_patterns(result.standard_error.text());
@@ -101,6 +102,10 @@ ordered_json command_data(const CommandResult& result) {
     data["refused"].push_back({{"path", refused.path}, {"why", refused.why}});
   }
   if (auto lost = result.losses(); !lost.empty()) data["lost"] = std::move(lost);
+  if (result.level == SandboxLevel::kNamespaces && !where.workspace.empty()) {
+    auto denials = sandbox_denials(result.standard_error.text(), where);
+    if (!denials.empty()) data["denials"] = std::move(denials);
+  }
   data["sandbox"] = sandbox_level_name(result.level);
   if (!result.unchecked.empty()) data["uncheckedRules"] = result.unchecked;
   return data;
@@ -118,7 +123,7 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
   CallDiff diff = CallDiff::watch_all(context.overlay);
   const auto result = context.commands->run(command, context.overlay);
   if (!result) return ToolResult::failure(tool_error_from(result.error()));
-  ordered_json data = command_data(*result);
+  ordered_json data = command_data(*result, {context.root, command.working_directory});
   if (result->breach) {
     ToolError error = tool_error_from(result->breach->error());
     const bool is_cut = result->breach->kind == LimitKind::kWall && run.timeout &&

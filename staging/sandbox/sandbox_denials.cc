@@ -91,6 +91,26 @@ std::string owner_text(const struct stat& found) {
                      found.st_mode & (kPermissionBits | kSpecialBits));
 }
 
+/// Whether the program, which has the ids of the workspace if root starts it, may search a folder.
+bool may_search(const struct stat& folder, const struct stat& root) {
+  const bool is_root = geteuid() == 0;
+  if (folder.st_uid == (is_root ? root.st_uid : geteuid())) return (folder.st_mode & S_IXUSR) != 0;
+  if (folder.st_gid == (is_root ? root.st_gid : getegid())) return (folder.st_mode & S_IXGRP) != 0;
+  return (folder.st_mode & S_IXOTH) != 0;
+}
+
+/// The topmost folder on the way to a path that is closed to the program; otherwise the path.
+std::string obstacle_at(const std::string& path, const std::string& workspace,
+                        const struct stat& root) {
+  for (size_t slash = path.find('/', workspace.size() + 1); slash != path.npos;
+       slash = path.find('/', slash + 1)) {
+    struct stat folder {};
+    const std::string at = path.substr(0, slash);
+    if (stat(at.c_str(), &folder) == 0 && !may_search(folder, root)) return at;
+  }
+  return path;
+}
+
 /// Returns the owner of a file, if the caller may access the file but the program may not.
 std::optional<std::string> foreign_owner(const std::string& path, const struct stat& root) {
   struct stat found {};
@@ -107,10 +127,19 @@ std::string folder_of(const RunLocation& where) {
   return place.is_root() ? where.workspace : where.workspace + "/" + place.str();
 }
 
-/// The path of a name, if it is below the workspace; else empty.
+/// The path of a name, if it is below the workspace; else empty. Also empty if a link or `..` is in
+/// it, which may lead to a file that the program must not know of.
 std::string path_of(const std::string& name, const RunLocation& where) {
-  std::string path = name.starts_with('/') ? name : folder_of(where) + "/" + name;
-  return path.starts_with(where.workspace + "/") ? path : "";
+  const std::string plain = name.starts_with("./") ? name.substr(2) : name;
+  std::string path = plain.starts_with('/') ? plain : folder_of(where) + "/" + plain;
+  if (!path.starts_with(where.workspace + "/") || normalized_path(path) != path) return "";
+  for (size_t slash = where.workspace.size(); slash != path.npos;) {
+    slash = path.find('/', slash + 1);
+    struct stat found {};
+    const bool is_there = lstat(path.substr(0, slash).c_str(), &found) == 0;
+    if (is_there && S_ISLNK(found.st_mode)) return "";
+  }
+  return path;
 }
 
 std::string way_out(const struct stat& root) {
@@ -127,8 +156,12 @@ std::optional<std::string> denied_file(std::string_view line, const RunLocation&
   for (const std::string& name : names_in(line)) {
     const std::string path = path_of(name, where);
     if (path.empty()) continue;
-    if (const auto owner = foreign_owner(path, root)) {
-      return "'" + printable_line(name) + "' belongs to " + *owner + way_out(root);
+    const std::string at = obstacle_at(path, where.workspace, root);
+    // The name ends as the path does.
+    const std::string shown =
+        name.substr(0, name.size() - std::min(name.size(), path.size() - at.size()));
+    if (const auto owner = foreign_owner(at, root)) {
+      return "'" + printable_line(shown) + "' belongs to " + *owner + way_out(root);
     }
   }
   return {};

@@ -170,6 +170,19 @@ class Explained(RunCase):
             self.assertIn(said, called)
             self.galley("rollback", expect=0)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+    def test_words_of_a_command_tell_nothing_of_files_outside(self):
+        outside = self.scratch / "outside"
+        outside.mkdir()
+        (outside / "file").write_text("text\n")
+        os.chown(outside / "file", 1000, 33)
+        (outside / "file").chmod(0o640)
+        (self.work / "link").symlink_to(outside)
+        self.galley("begin", expect=0)
+        for name in ("../outside/file", "./../outside/file", "link/file", f"{self.work}/link/file"):
+            command = json.dumps({"command": f"echo 'cat: {name}: Permission denied' >&2"})
+            self.assertNotIn(b"1000:33", self.galley("call", "Bash", command, expect=0).stdout)
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
     def test_the_summary_names_a_file_that_only_its_owner_can_write_in_the_sandbox(self):
         user, group = 12345, 12346
