@@ -95,7 +95,8 @@ Result<std::string> folder_of_run(std::string_view option, const std::string& pa
   GALLEY_ASSIGN(std::string place, check_host_folder(option, path, workspace, may_be_missing));
   const std::string home = home_folder();
   for (const std::string& one : {home, real_program_path(home)}) {
-    const std::string no = objection_to_writable(place, one);
+    std::string no = objection_to_writable(place, one);
+    if (no.empty() && option != "--layer") no = objection_to_start_place(place, one);
     if (no.empty()) continue;
     return fail(ErrorKind::kUsage, "run.host_folder",
                 std::string(option) + " cannot name '" + path + "': " + no);

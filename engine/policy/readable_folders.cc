@@ -36,6 +36,53 @@ constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
                                                             ".gem/credentials",
                                                             ".gradle/gradle.properties"};
 
+/// Places that only writing makes dangerous, relative to a home: the host runs programs from them
+/// later, such as at the next login.
+constexpr std::array<std::string_view, 44> kStartPlaces = {".config/systemd",
+                                                           ".config/autostart",
+                                                           ".config/environment.d",
+                                                           ".config/plasma-workspace",
+                                                           ".config/fish",
+                                                           ".config/bash",
+                                                           ".config/zsh",
+                                                           ".config/nvim",
+                                                           ".config/i3",
+                                                           ".config/sway",
+                                                           "go/bin",
+                                                           ".local/bin",
+                                                           ".local/lib",
+                                                           ".local/share/bash-completion",
+                                                           ".local/share/applications",
+                                                           ".local/share/dbus-1",
+                                                           ".local/share/systemd",
+                                                           "bin",
+                                                           ".bashrc",
+                                                           ".bash_profile",
+                                                           ".bash_login",
+                                                           ".bash_logout",
+                                                           ".bash_aliases",
+                                                           ".profile",
+                                                           ".zshrc",
+                                                           ".zshenv",
+                                                           ".zprofile",
+                                                           ".zlogin",
+                                                           ".zlogout",
+                                                           ".kshrc",
+                                                           ".cshrc",
+                                                           ".tcshrc",
+                                                           ".login",
+                                                           ".xprofile",
+                                                           ".xinitrc",
+                                                           ".xsession",
+                                                           ".xsessionrc",
+                                                           ".pam_environment",
+                                                           ".gitconfig",
+                                                           ".forward",
+                                                           ".procmailrc",
+                                                           ".vimrc",
+                                                           ".vim",
+                                                           ".emacs.d"};
+
 /// Devices, sockets and processes: the sandbox has its own.
 constexpr std::array<std::string_view, 5> kMachinePlaces = {"/proc", "/sys", "/dev", "/run",
                                                             "/var/run"};
@@ -113,6 +160,18 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
     }
   }
   return objection_to_secrets(path, known_home);
+}
+
+std::string objection_to_start_place(std::string_view folder, std::string_view home) {
+  for (const std::string_view start : kStartPlaces) {
+    const std::string place = std::string(home) + "/" + std::string(start);
+    const bool is_met = is_same_or_below(folder, place) || is_same_or_below(place, folder);
+    if (!home.empty() && is_met) {
+      return "this machine runs what is in ~/" + std::string(start) +
+             " later, and not in the sandbox";
+    }
+  }
+  return {};
 }
 
 std::string objection_to_writable(std::string_view folder, std::string_view home) {

@@ -20,4 +20,8 @@ namespace galley {
 /// `~/.local/state`.
 [[nodiscard]] std::string objection_to_writable(std::string_view folder, std::string_view home);
 
+/// The same for a folder of programs and settings that the host runs later. A layer over it does
+/// not reach the host.
+[[nodiscard]] std::string objection_to_start_place(std::string_view folder, std::string_view home);
+
 }  // namespace galley

@@ -75,7 +75,8 @@ std::string advice_on_folder_of(const std::string& path, const std::string& home
     return (folder + "/").find(part) != std::string::npos;
   };
   const bool is_plain = !has("//") && !has("/./") && !has("/../");
-  if (!is_plain || is_system_folder(folder) || !objection_to_writable(folder, home).empty()) {
+  if (!is_plain || is_system_folder(folder) || !objection_to_writable(folder, home).empty() ||
+      !objection_to_start_place(folder, home).empty()) {
     return ", and no option makes it writable";
   }
   return ": start it with --allow-write " + printable_line(folder) +

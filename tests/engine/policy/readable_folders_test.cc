@@ -63,11 +63,25 @@ TEST(WritableFolders, FoldersOfSecretsAndServicesAreRefused) {
   }
 }
 
-TEST(WritableFolders, FoldersOfProgramsAreAllowed) {
-  for (const char* folder : {"/home/ann/.codex", "/home/ann/.local/state/opencode",
-                             "/home/ann/.config/opencode", "/srv/data", "/var/cache/x", "/tmp/x"}) {
-    EXPECT_EQ(objection_to_writable(folder, "/home/ann"), "") << folder;
+TEST(WritableFolders, PlacesFromWhichTheHostRunsProgramsAreRefused) {
+  for (const char* place :
+       {".config/systemd", ".config/systemd/user/x", ".config/autostart", ".bashrc", ".profile",
+        ".zshrc", "bin", "bin/x", ".local/bin", ".local/share", ".gitconfig", ".config/git"}) {
+    const std::string folder = "/home/ann/" + std::string(place);
+    const std::string no = objection_to_writable(folder, "/home/ann");
+    EXPECT_NE(no + objection_to_start_place(folder, "/home/ann"), "") << place;
   }
+}
+
+TEST(WritableFolders, FoldersOfProgramsAreAllowed) {
+  for (const char* folder :
+       {"/home/ann/.codex", "/home/ann/.local/state/opencode", "/home/ann/.config/opencode",
+        "/home/ann/.cargo", "/home/ann/.local/share/opencode", "/home/ann/bin2", "/srv/data",
+        "/var/cache/x", "/tmp/x"}) {
+    EXPECT_EQ(objection_to_writable(folder, "/home/ann"), "") << folder;
+    EXPECT_EQ(objection_to_start_place(folder, "/home/ann"), "") << folder;
+  }
+  EXPECT_EQ(objection_to_writable("/home/ann/.vim", "/home/ann"), "") << "as a layer";
   EXPECT_EQ(objection_to_writable("/var/lib/ci/.codex", "/var/lib/ci"), "");
 }
 
