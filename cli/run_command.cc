@@ -22,6 +22,7 @@
 #include "cli/run_service.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/place.h"
+#include "engine/pipeline/run_capture.h"
 #include "engine/stages/run_basis.h"
 #include "server/acp/acp_proxy.h"
 #include "staging/fs/controlling_terminal.h"
@@ -118,7 +119,9 @@ void say_summary(Session& session, const RunEnding& ending, const ListedPaths& l
   if (!ending.breach.empty()) session.print_error_lines(printable_line(ending.breach));
   if (!listed.text.empty()) session.say_lines(listed.text);
   for (const std::string& wall : ending.walls) session.say(wall);
-  if (ending.protected_paths > 0 && !has_commits) {
+  const bool is_named =
+      std::find(ending.walls.begin(), ending.walls.end(), kNewRepositoryNote) != ending.walls.end();
+  if (ending.protected_paths > 0 && !has_commits && !is_named) {
     session.say("what it changed in .git is dropped; no branch, tag or stash has new commits");
   }
   if (ending.ignored_paths > 0) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -96,6 +97,11 @@ struct StartedRun {
   RunNote note;
   std::unique_ptr<LiveRun> live;
 };
+
+/// The note of a run that made a repository where there was none.
+inline constexpr std::string_view kNewRepositoryNote =
+    "the git repository that it made here is dropped, with its commits: to keep commits, run git "
+    "init here yourself, and then the program with --git-commits keep";
 
 /// The summary of a run that has ended.
 struct RunReport {

@@ -55,6 +55,12 @@ RunReport report_of(const RunNote& note, const RunCapture& capture) {
 /// does not stop the staging.
 void keep_commits_of(const RunFolder& folder, const Directory& files,
                      const WritableDirectory& stage, RunReport& report) {
+  const auto there = files.stat(chosen_path(".git"));
+  if (there && there->kind == FileKind::kAbsent &&
+      folder.directory().open_directory(chosen_path("upper/.git"))) {
+    report.notes.emplace_back(kNewRepositoryNote);
+    return;
+  }
   const auto own = files.open_directory(chosen_path(".git"));
   for (const char* layer : {"upper/.git", "git/upper"}) {
     const auto repository = folder.directory().open_writable_directory(chosen_path(layer));

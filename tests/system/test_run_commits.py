@@ -12,6 +12,16 @@ COMMIT = ("git config user.name A; git config user.email a@example.com; echo two
           "git commit -qm second; git commit -qm third --allow-empty")
 
 
+class NewRepository(RunCase):
+    def test_a_repository_that_a_run_makes_is_dropped_by_name(self):
+        script = "git init -q; echo q > q; git add -A; git -c user.name=A -c user.email=a@example.com commit -qm q"
+        ran = self.galley("run", "--commit", "--git-commits", "keep", "--", "sh", "-c", script, expect=0)
+        self.assertIn(b"the git repository that it made here is dropped, with its commits", ran.stderr)
+        self.assertNotIn(b"no branch, tag or stash", ran.stderr)
+        self.assertFalse((self.work / ".git").exists())
+        self.assertTrue((self.work / "q").exists())
+
+
 class GitCommits(RunCase):
     def setUp(self):
         super().setUp()
