@@ -89,14 +89,19 @@ std::string url_form(const std::string& value, std::string_view digits, bool plu
   return out;
 }
 
-/// Programs break digits into longer lines than this. Shorter ones may be a list of numbers.
+/// Decimal digits in shorter lines may be a list of numbers.
 constexpr size_t kMinLineDigits = 16;
+
+size_t min_line_of(std::string_view digits) {
+  return digits.find_first_not_of("0123456789") == digits.npos ? kMinLineDigits : 1;
+}
 
 /// Returns how many bytes of `digits` are in the text at `end`, which becomes the end of what was
 /// compared. Lines may end in between. Only the first and the last line may be short.
 size_t digits_at(std::string_view text, size_t& end, std::string_view digits) {
+  const size_t min_line = min_line_of(digits);
   size_t count = 0;
-  size_t in_line = kMinLineDigits;
+  size_t in_line = min_line;
   while (count < digits.size() && end < text.size()) {
     if (text[end] == digits[count]) {
       ++count;
@@ -106,7 +111,7 @@ size_t digits_at(std::string_view text, size_t& end, std::string_view digits) {
     }
     const std::string_view rest = text.substr(end, 2);
     const bool ends_line = rest[0] == '\n' || rest == "\r\n" || rest == "\r";
-    if (!ends_line || count == 0 || in_line < kMinLineDigits) break;
+    if (!ends_line || count == 0 || in_line < min_line) break;
     in_line = 0;
     end += rest[0] == '\n' ? 1 : rest.size();
   }
@@ -398,7 +403,8 @@ nlohmann::ordered_json Redactor::redact_document(const nlohmann::ordered_json& d
 size_t Redactor::undecided_suffix(std::string_view text) const {
   size_t longest = 0;
   for (const Form& form : forms_) {
-    const size_t line_ends = form.has_digits ? 2 * (form.text.size() / kMinLineDigits + 2) : 0;
+    const size_t line_ends =
+        form.has_digits ? 2 * (form.text.size() / min_line_of(form.text) + 2) : 0;
     const size_t most = form.text.size() - 1 + line_ends;
     size_t length = std::min(most, text.size());
     for (; length > longest; --length) {

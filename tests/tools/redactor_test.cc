@@ -89,7 +89,7 @@ TEST(Redactor, FindsDigitsThatAreBrokenIntoLines) {
   std::string hex;
   for (const char c : value) hex += fmt::format("{:02x}", c);
   for (const std::string& digits : {base64(value), base64("x" + value), hex}) {
-    for (const size_t width : {60U, 64U, 76U}) {
+    for (const size_t width : {4U, 12U, 60U, 64U, 76U}) {
       std::string text = "a\n";
       for (size_t at = 0; at < digits.size(); at += width)
         text += digits.substr(at, width) + "\r\n";
