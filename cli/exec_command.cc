@@ -192,7 +192,8 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
   if (result.breach) session.print_error_lines(printable_line(result.breach->error().message));
   if (result.level == SandboxLevel::kCopy) {
     session.say(
-        "not guaranteed at this level: it could read the host's files and see its processes");
+        "not guaranteed at this level: it could read the host's files and see its processes; the "
+        "copy has no git repository");
   }
   for (const std::string& rule : result.unchecked) {
     session.say("only the first program was checked against: " + rule);

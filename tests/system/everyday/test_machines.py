@@ -41,6 +41,7 @@ class InAContainer(EverydayCase):
         result = self.run_here("exec", "--", "touch", "made", expect=0)
         self.assertIn("exit 0 in copy", result.err)
         self.assertIn("not guaranteed at this level: it could read the host's files", result.err)
+        self.assertIn("the copy has no git repository", result.err)
         self.assertIn("only the first program was checked against: git push", result.err)
         document = json.loads(self.run_here("exec", "--json", "--", "true", expect=0).out)
         self.assertEqual(document["level"], "copy")
