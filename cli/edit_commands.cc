@@ -416,7 +416,8 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   transaction.set_default_message(mail_subject(input));
   if (session.arguments().command == "edits") all.read.push_back(read_document(name, input));
   const bool is_tool_text =
-      arguments.format == "tool_text" || (arguments.format == "auto" && is_raw_calls(input));
+      arguments.format == "tool_text" ||
+      ((arguments.format == "auto" || arguments.format == "calls") && is_raw_calls(input));
   const EditFormat format = is_tool_text ? EditFormat::kCalls : format_named(arguments.format);
   const auto calls_text = calls_document(input);
   const bool has_calls =

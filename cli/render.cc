@@ -64,9 +64,12 @@ std::string finding_text(const Finding& finding, bool has_color, const Hyperlink
   const std::string_view color = finding.severity == Severity::kError
                                      ? kRed
                                      : (finding.severity == Severity::kWarning ? kYellow : "");
+  std::string_view message = finding.message;
+  const std::string named = finding.path + ": ";  // as finding_place() begins
+  if (message.starts_with(named)) message.remove_prefix(named.size());
   std::string text = fmt::format("{}{}: {} [{}]\n", finding_place(finding, links),
-                                 paint(kNames.at(level), color, has_color),
-                                 printable_line(finding.message), printable_line(finding.rule));
+                                 paint(kNames.at(level), color, has_color), printable_line(message),
+                                 printable_line(finding.rule));
   if (!finding.suppression.empty()) {
     text += fmt::format("  let pass: {}\n", printable_line(finding.suppression));
   }

@@ -51,6 +51,17 @@ class Words(SystemCase):
         self.assertIn("transaction 1 changes nothing at the paths", self.said("show", "1", "--", "nosuch", expect=0))
         self.assertNotIn("changes nothing", self.said("show", "1", "--", "one.txt", expect=0))
 
+    def test_calls_of_a_model_are_of_the_format_of_calls(self):
+        calls = json.dumps([{"type": "tool_use", "id": "t", "name": "Write", "input": {"file_path": "new.txt", "content": "x\n"}}])
+        self.galley("apply", "--format", "calls", "-", stdin=calls.encode(), expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "x\n")
+
+    def test_a_finding_has_its_path_once(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "s"\npaths = ["secret.txt"]\ndecision = "deny"\n')
+        patch = b"--- /dev/null\n+++ b/secret.txt\n@@ -0,0 +1 @@\n+one\n"
+        refused = self.galley("apply", "-", stdin=patch, expect=1).stderr.decode()
+        self.assertIn("secret.txt: error: create is denied", refused)
+
     def test_a_group_alone_lists_its_members(self):
         self.assertIn("'galley audit' takes one of verify export", self.said("audit", expect=2))
         self.assertIn("list", self.said("rescue", expect=2))

@@ -370,7 +370,7 @@ class Exec(SystemCase):
 
     def test_an_absolute_link_into_the_workspace_is_named_so(self):
         said = self.galley("exec", "--commit", "--", "ln", "-s", self.work / "src/tool", "link", expect=1).stderr.decode()
-        self.assertIn(f"link: the symbolic link has an absolute target ({self.work}/src/tool)", said)
+        self.assertIn(f"link: error: the symbolic link has an absolute target ({self.work}/src/tool)", said)
         self.assertIn("as ln -sr does", said)
         self.galley("exec", "--commit", "--", "ln", "-sr", self.work / "src/tool", "link", expect=0)
 
