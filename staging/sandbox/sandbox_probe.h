@@ -28,8 +28,9 @@ struct SandboxProbe {
 /// Whether this process runs inside Galley's sandbox, where all its writes are staged.
 ///
 /// The variable GALLEY_SANDBOX is only a hint for programs, because any process can set it. This
-/// function checks facts that a process cannot set for itself: new privileges are forbidden, a
-/// seccomp filter is active, and the helper is one of its ancestor processes.
+/// function checks that the helper is one of its ancestor processes, that new privileges are
+/// forbidden and a seccomp filter is active in every process in between, and that the kernel
+/// refuses to this process what the helper's filter refuses.
 [[nodiscard]] bool is_inside_sandbox();
 
 }  // namespace galley

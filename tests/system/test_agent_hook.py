@@ -479,6 +479,22 @@ class Commands(HookCase):
                              env={**os.environ, **self.environment, "GALLEY_SANDBOX": "1"})
         self.assertIn(b'"deny"', ran.stdout, ran.stderr)
 
+    def test_a_name_and_a_filter_that_allows_everything_do_not_prove_that_it_is_inside(self):
+        request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
+        fake = ("import ctypes, struct, subprocess, sys\n"
+                "class Program(ctypes.Structure):\n"
+                "    _fields_ = [('length', ctypes.c_ushort), ('code', ctypes.c_void_p)]\n"
+                "set_process = ctypes.CDLL(None).prctl\n"
+                "allow = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0x7FFF0000))\n"
+                "program = Program(1, ctypes.addressof(allow))\n"
+                "for words in ((15, b'galley-sandbox'), (38, 1), (22, 2, ctypes.byref(program))):\n"
+                "    assert set_process(*words, *(0,) * (5 - len(words))) == 0\n"
+                "sys.exit(subprocess.run(sys.argv[1:]).returncode)\n")
+        ran = subprocess.run([sys.executable, "-c", fake, PROGRAM, "-C", self.work, "agent-hook", "--agent", "claude"],
+                             input=json.dumps(request).encode(), capture_output=True, check=False,
+                             env={**os.environ, **self.environment})
+        self.assertIn(b'"deny"', ran.stdout, ran.stderr)
+
 
 class OneWorld(HookCase):
     """By default, what a hooked agent does is on the disk at once, and can be taken back session by session, turn by turn."""
