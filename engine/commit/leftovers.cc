@@ -124,11 +124,17 @@ Result<RelPath> free_place(const StateDirectory& state, TxId id) {
 Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
                                        const StateDirectory& state, WriterLock& lock,
                                        const Clock& clock, const ClearOptions& options) {
+  GALLEY_ASSIGN(const auto due, due_journals(state, clock));
+  GALLEY_ASSIGN(uint64_t caught_bytes, slot_bytes(state, due));
   if (!options.dry_run) {
     const RetireOptions retiring{state.session(current_boot_id()), options.audit};
-    GALLEY_TRY(retire_due(workspace, state, lock, clock, retiring));
+    GALLEY_TRY(retire(workspace, state, lock, due, retiring));
+    GALLEY_ASSIGN(const uint64_t left, slot_bytes(state, due));
+    caught_bytes -= std::min(left, caught_bytes);
   }
-  return Clearing(state, clock, options.dry_run).run(options);
+  GALLEY_ASSIGN(LeftoverReport report, Clearing(state, clock, options.dry_run).run(options));
+  report.caught_bytes = caught_bytes;
+  return report;
 }
 
 namespace {

@@ -17,7 +17,8 @@ namespace galley {
 struct LeftoverReport {
   std::vector<std::string> stages;  ///< ids of transactions that were never committed
   std::vector<std::string> files;   ///< files or folders below `.galley` that killed processes left
-  uint64_t bytes = 0;               ///< freed in total
+  uint64_t bytes = 0;               ///< freed in total, without caught_bytes
+  uint64_t caught_bytes = 0;        ///< of replaced files that finished commits still held
 };
 
 struct ClearOptions {

@@ -11,6 +11,7 @@
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
+#include "engine/commit/stage_directory.h"
 
 namespace galley {
 
@@ -146,9 +147,18 @@ Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
   return all;
 }
 
-Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
-                                            const StateDirectory& state, WriterLock& lock,
-                                            const Clock& clock, const RetireOptions& options) {
+Result<uint64_t> slot_bytes(const StateDirectory& state, const std::vector<TxId>& ids) {
+  uint64_t bytes = 0;
+  for (const TxId id : ids) {
+    const auto slots = state.slots().open_directory(chosen_path(id.file_name()));
+    if (!slots && slots.error().kind == ErrorKind::kNotFound) continue;
+    if (!slots) return fail(slots.error());
+    bytes += tree_use(**slots).bytes;
+  }
+  return bytes;
+}
+
+Result<std::vector<TxId>> due_journals(const StateDirectory& state, const Clock& clock) {
   GALLEY_ASSIGN(const auto ids, journal_ids(state.journals()));
   const int64_t window = std::chrono::nanoseconds(kLateWriterWindow).count();
   const int64_t now = clock.wall_ns();
@@ -156,11 +166,19 @@ Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
   std::vector<TxId> due;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(const FileStat stat, state.journals().stat(journal_name(id)));
-    bytes += stat.size;
+    GALLEY_ASSIGN(const uint64_t caught, slot_bytes(state, {id}));
+    bytes += stat.size + caught;
     if (now - stat.mtime_ns > window) due.push_back(id);
   }
   const bool is_too_much = ids.size() > kMaxPendingJournals || bytes > kMaxPendingBytes;
-  return retire(workspace, state, lock, is_too_much ? ids : due, options);
+  return is_too_much ? ids : due;
+}
+
+Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
+                                            const StateDirectory& state, WriterLock& lock,
+                                            const Clock& clock, const RetireOptions& options) {
+  GALLEY_ASSIGN(const auto due, due_journals(state, clock));
+  return retire(workspace, state, lock, due, options);
 }
 
 Result<TxId> last_transaction(const StateDirectory& state, const WriterLock& lock,

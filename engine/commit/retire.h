@@ -17,7 +17,8 @@ namespace galley {
 /// The minimum time for which a caught inode is kept, so that a late write to it is noticed.
 inline constexpr std::chrono::seconds kLateWriterWindow{10};
 inline constexpr size_t kMaxPendingJournals = 64;  ///< journals that wait to be retired
-inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;  ///< bytes of these journals
+inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;  ///< bytes of these journals and
+                                                                   ///< of their slots
 /// Up to this many files and directories are flushed one by one; more are flushed by one syncfs,
 /// which also waits for writes of other programs.
 inline constexpr size_t kMaxSyncTargets = 8;
@@ -38,7 +39,13 @@ Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
                                         const StateDirectory& state, WriterLock& lock,
                                         const std::vector<TxId>& ids, const RetireOptions& options);
 
-/// Retires journals older than kLateWriterWindow, or all of them when too many are pending.
+/// The size of the objects in the slots of these transactions.
+Result<uint64_t> slot_bytes(const StateDirectory& state, const std::vector<TxId>& ids);
+
+/// The journals older than kLateWriterWindow, or all of them when too many are pending.
+Result<std::vector<TxId>> due_journals(const StateDirectory& state, const Clock& clock);
+
+/// Retires due_journals().
 Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
                                             const StateDirectory& state, WriterLock& lock,
                                             const Clock& clock, const RetireOptions& options);

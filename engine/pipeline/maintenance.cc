@@ -418,6 +418,9 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   if (busy.empty()) GALLEY_TRY(clear_removed(state, lock, dry_run, cleared));
   for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
   if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
+  if (leftovers.caught_bytes > 0) {
+    cleared.push_back({"replaced files, held by finished commits", leftovers.caught_bytes});
+  }
   GALLEY_TRY(clear_history(workspace, dry_run, cleared));
   return cleared;
 }

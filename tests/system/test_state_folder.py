@@ -369,5 +369,24 @@ class StateFolder(SystemCase):
         self.put("other.txt", "newer\n", "apply")
 
 
+class LargeFiles(SystemCase):
+    # Limit: kMaxPendingBytes of engine/commit/retire.h
+    def test_replaced_files_are_counted_and_gc_tells_what_it_frees(self):
+        size = 12 << 20
+        (self.work / "galley.toml").write_text("")
+        (self.work / "big.bin").write_bytes(os.urandom(size))
+        for line in "abc":
+            self.galley("exec", "--commit", "--", "sh", "-c", f"echo {line} >> big.bin", expect=0)
+        caught = list((self.work / ".galley" / "slot").rglob("*"))
+        self.assertLess(sum(path.stat().st_size for path in caught if path.is_file()), 2 * size)
+        for journal in (self.work / ".galley" / "j").iterdir():
+            os.utime(journal, (1, 1))  # it is due
+        for words, said in ((("gc", "-n"), "would free"), (("gc",), "freed")):
+            with self.subTest(command=words):
+                result = self.galley(*words, expect=0)
+                found = re.search(said + r" (\d+) bytes", (result.stdout + result.stderr).decode())
+                self.assertGreater(int(found.group(1)), size)
+
+
 if __name__ == "__main__":
     unittest.main()
