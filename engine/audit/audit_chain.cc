@@ -48,6 +48,17 @@ std::string range(uint64_t first, uint64_t last) {
                        : fmt::format("records {} to {} are", first, last);
 }
 
+/// What the record of a repair knows about its gap. It counts the lost records if the head of the
+/// log named a later one.
+std::string gap_in(const json& record) {
+  const auto output = record.find("output");
+  const bool is_object = output != record.end() && output->is_object();
+  if (is_object && (output->contains("lost_records") || output->contains("closed"))) {
+    return "records before it were lost";
+  }
+  return "bytes before it were cut off; no record is known to be lost";
+}
+
 }  // namespace
 
 bool AuditVerification::is_intact() const {
@@ -65,6 +76,7 @@ Result<AuditLink> read_audit_link(std::string_view line) {
   GALLEY_ASSIGN(link.stated, hash_field(record, "hash"));
   const auto kind = record.find("kind");
   link.is_gap = kind != record.end() && *kind == "audit.gap";
+  if (link.is_gap) link.gap = gap_in(record);
   const bool is_canonical = json_text(record) == line;
   record.erase("hash");
   link.computed = ContentId::of(json_text(record));
@@ -183,8 +195,7 @@ void AuditChainCheck::take(std::string_view line, bool is_whole) {
   check_place(*link);
   if (link->is_gap) {
     report(line_, link->seq, "audit.lost",
-           fmt::format("record {} (line {}) shows that records before it were lost", link->seq,
-                       line_));
+           fmt::format("record {} (line {}) shows that {}", link->seq, line_, link->gap));
   }
   const AuditPosition here{link->seq, link->stated};
   if (head_ && head_->position == here) agrees_with_head_ = true;

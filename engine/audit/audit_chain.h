@@ -21,6 +21,7 @@ struct AuditLink {
   ContentId stated;     ///< its `hash` member
   ContentId computed;   ///< SHA-256 of the canonical record without `hash`
   bool is_gap = false;  ///< an `audit.gap` record
+  std::string gap;      ///< what such a record says was lost
 };
 
 /// Reads one line (without its newline).

@@ -102,6 +102,17 @@ class Records(hostile.HostileCase):
         self.commit("three")
         self.assertEqual(self.verify(expect=0), ["audit.lost"])
 
+    def test_a_repair_of_zeros_after_the_last_record_reports_no_lost_record(self):
+        self.commit("one")
+        self.reboot()
+        log = self.state("audit.jsonl")
+        os.truncate(log, log.stat().st_size + 4096)
+        self.repair()
+        for words in (("doctor",), ("audit", "verify")):
+            said = self.galley(*words, expect=0)
+            self.assertIn(b"no record is known to be lost", said.stdout + said.stderr)
+            self.assertNotIn(b"were lost", said.stdout + said.stderr)
+
     def test_a_damaged_log_is_set_aside_by_one_command(self):
         self.commit("one")
         self.commit("two")
