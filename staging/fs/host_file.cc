@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -253,6 +254,13 @@ Result<std::string> absolute_path(const std::string& path) {
                                                          &std::free);
   if (real == nullptr) return fail(os_error(errno, "opening", path));
   return std::string(real.get());
+}
+
+bool is_special_file(const std::string& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode)) return false;
+  const bool is_null = S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 3);
+  return !is_null && !S_ISDIR(found.st_mode);
 }
 
 }  // namespace galley

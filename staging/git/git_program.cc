@@ -1,5 +1,7 @@
 #include "staging/git/git_program.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +14,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "staging/fs/host_file.h"
+#include "staging/git/git_files.h"
 #include "staging/git/git_settings.h"
 #include "staging/sandbox/host_process.h"
 
@@ -240,10 +243,30 @@ std::vector<std::string> GitProgram::words(const std::vector<std::string>& argum
   return all;
 }
 
+/// git opens these files at almost every command, and would wait for ever for the writer of a pipe.
+Result<void> GitProgram::check_own_files() const {
+  GALLEY_ASSIGN(const std::string here, absolute_path(directory_.empty() ? "." : directory_));
+  const auto places = GitFiles(here, geteuid()).find();
+  if (!places) return {};
+  for (const std::string& name :
+       {places->work_tree + "/.gitignore", places->work_tree + "/.gitattributes",
+        places->common + "/info/exclude", places->common + "/info/attributes",
+        places->common + "/packed-refs", places->common + "/shallow",
+        places->common + "/objects/info/alternates"}) {
+    if (!is_special_file(name)) continue;
+    return fail(
+        ErrorKind::kRefused, "path.special_file",
+        "'" + name + "' is a pipe or another special file, for which git would wait; remove it",
+        name);
+  }
+  return {};
+}
+
 Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
   PipedProcessOptions options = surroundings();
   const std::scoped_lock lock(settings_->mutex);
   if (!settings_->environment) {
+    GALLEY_TRY(check_own_files());
     PipedProcessOptions listing = options;
     listing.time = std::min(kMaxConfigTime, bounds_.time);
     const auto listed =

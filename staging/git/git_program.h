@@ -113,6 +113,7 @@ class GitProgram {
 
   [[nodiscard]] PipedProcessOptions surroundings() const;
   /// surroundings(), and settings that disable the programs that the repository names.
+  Result<void> check_own_files() const;
   Result<PipedProcessOptions> safe_surroundings() const;
 
   struct Settings;  ///< overrides of the repository's configuration, computed once

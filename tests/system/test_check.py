@@ -515,6 +515,29 @@ class HangingGit(CheckCase):
         self.check(self.repo, env={"GALLEY_GIT_TIMEOUT": "soon"})
 
 
+class SpecialFiles(CheckCase):
+    HANGS = 60  # seconds, not an assertion about time: only a hang ends here
+
+    def test_a_pipe_in_the_place_of_a_file_of_git_is_named(self):
+        self.put(self.repo, {"new.txt": "x\n"})
+        self.run_git(self.repo, "add", "-A")
+        for name in (".gitignore", ".gitattributes", ".git/info/exclude", ".git/info/attributes", ".git/packed-refs",
+                     ".git/shallow", ".git/objects/info/alternates"):
+            pipe = self.repo / name
+            pipe.unlink(missing_ok=True)
+            os.mkfifo(pipe)
+            for words in (("check",), ("check", "--worktree"), ("hook", "run", "pre-commit")):
+                with self.subTest(pipe=name, command=words):
+                    said = subprocess.run([GALLEY, "-C", self.repo, *words], capture_output=True, check=False,
+                                          timeout=self.HANGS, env={**os.environ, **self.environment, **WHO})
+                    self.assertNotEqual(said.returncode, 0)
+                    self.assertIn(str(pipe).encode(), said.stderr)
+                    self.assertIn(b"pipe", said.stderr)
+            pipe.unlink()
+        (self.repo / ".git/info/exclude").symlink_to("/dev/null")  # nothing waits for it
+        self.check(self.repo)
+
+
 class OnlyNew(CheckCase):
     OLD = "{broken\n"
 
