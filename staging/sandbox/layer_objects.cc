@@ -1,6 +1,7 @@
 #include "staging/sandbox/layer_objects.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -136,7 +137,14 @@ Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& pa
 Result<void> set_owner_like(const WritableDirectory& directory, const RelPath& path,
                             const FileStat& like) {
   if (geteuid() != 0) return {};
-  return directory.set_owner(path, like.uid, like.gid);
+  auto set = directory.set_owner(path, like.uid, like.gid);
+  if (set || set.error().os_error != EINVAL) return set;
+  Error why = set.error();
+  why.message += fmt::format(
+      ": this user namespace has no id for {}:{}; map more ids (unshare --map-auto), or run galley "
+      "outside of the namespace",
+      like.uid, like.gid);
+  return why;
 }
 
 Result<void> set_root_like(const WritableDirectory& layer, const Directory& workspace) {

@@ -621,5 +621,15 @@ class Exec(SystemCase):
         self.assertEqual(context, [{"cwd": "src", "environment": {"LANGUAGE": "fr"}, "only_programs": ["sh"]}])
 
 
+class OneId(SystemCase):
+    def test_a_copy_in_a_user_namespace_with_one_id_names_the_way_out(self):
+        need_own_mounts()
+        (self.work / "galley.toml").write_text('[sandbox]\nfallback = "copy"\n')
+        told = subprocess.run(["unshare", "-Urmpf", "--mount-proc", GALLEY, "-C", self.work, "exec", "--begin", "--", "true"],
+                              capture_output=True, check=False, env={**os.environ, **self.environment})
+        self.assertNotEqual(told.returncode, 0)
+        self.assertIn(b"run galley outside", told.stderr)
+
+
 if __name__ == "__main__":
     hostile.main()
