@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "staging/overlay/proposal_diff.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 
@@ -117,7 +118,9 @@ void CallDiff::put_between(const RelPath& path, std::string_view before, std::st
 Result<CallDiff::Side> CallDiff::look(Overlay& overlay, const RelPath& path) {
   Side side;
   GALLEY_ASSIGN(side.node, overlay.node(path));
-  if (side.node.kind == FileKind::kRegular) {
+  if (side.node.kind == FileKind::kRegular && side.node.size > kMaxDiffedBytes) {
+    side.content = stand_in(side.node);
+  } else if (side.node.kind == FileKind::kRegular) {
     GALLEY_ASSIGN(side.content, overlay.read(path));
   } else if (side.node.kind == FileKind::kSymlink) {
     GALLEY_ASSIGN(std::string target, overlay.read_link(path));

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/proposal_diff.h"
 #include "staging/text/lines.h"
 #include "tools/perform.h"
 #include "tools/walk.h"
@@ -99,9 +100,16 @@ class TreeBuilder {
 }  // namespace
 
 Performed perform_read(const ReadFile& read, ToolContext& context) {
-  if (read.takes_directory) {
-    GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(read.path));
-    if (node.kind == FileKind::kDirectory) return perform_list({read.path}, context);
+  GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(read.path));
+  if (read.takes_directory && node.kind == FileKind::kDirectory) {
+    return perform_list({read.path}, context);
+  }
+  if (node.kind == FileKind::kRegular && node.size > kMaxDiffedBytes) {
+    return fail(ErrorKind::kQuota, "limit.read_bytes",
+                "'" + read.path.str() + "' has " + std::to_string(node.size) +
+                    " bytes, more than the " + std::to_string(kMaxDiffedBytes) +
+                    " of a file that is read here; let a command read a part of it",
+                read.path.str());
   }
   GALLEY_ASSIGN(const Content content, context.overlay.read(read.path));
   const Lines lines(*content);

@@ -128,7 +128,10 @@ Result<Overlay::Entries> new_bases(const Directory& workspace, const Overlay& ov
     if (!is_seen_on_disk || !is_change) continue;
     const auto disk = read_from_disk(workspace, path, 0);
     if (!disk || disk->id != entry.before.content) continue;  // saved since
-    GALLEY_TRY(store.keep(disk->id, disk->content));
+    const auto kept = disk->content == nullptr ? store.copy(disk->id, workspace, path)
+                                               : store.keep(disk->id, disk->content);
+    if (!kept && kept.error().reason == "stage.content_changed") continue;  // saved just now
+    if (!kept) return fail(kept.error());
     Overlay::Entry& base = bases[path];
     base.before = base.now = entry.before;
   }

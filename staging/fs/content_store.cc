@@ -28,6 +28,10 @@ Result<void> ContentStore::read(const ContentId& id, const UsePiece& use) const 
 
 Result<void> ContentStore::adopt(const ContentId& id, const WritableDirectory& from,
                                  const RelPath& name) {
+  return copy(id, from, name);
+}
+
+Result<void> ContentStore::copy(const ContentId& id, const Directory& from, const RelPath& name) {
   GALLEY_ASSIGN(std::string content, read_file(from, name, limits::kMaxFileBytes));
   GALLEY_ASSIGN(const ContentId stored, put(std::move(content)));
   if (stored == id) return {};
@@ -90,6 +94,15 @@ class DiskStore final : public ContentStore {
         from.rename(name, *directory_, target, RenameMode::kReplace)) {
       return {};
     }
+    return copy_then_name(id, target, from, name);
+  }
+
+  Result<void> copy(const ContentId& id, const Directory& from, const RelPath& name) override {
+    GALLEY_ASSIGN(const FileStat source, from.stat(name));
+    if (source.size <= kMaxPackedBytes) return ContentStore::copy(id, from, name);
+    GALLEY_ASSIGN(const RelPath target, RelPath::parse(id.hex()));
+    GALLEY_ASSIGN(const FileStat there, directory_->stat(target));
+    if (there.kind == FileKind::kRegular && there.size == source.size) return {};
     return copy_then_name(id, target, from, name);
   }
 
@@ -177,21 +190,15 @@ class DiskStore final : public ContentStore {
   }
 
   /// Copies in pieces, so that memory use is bounded, and keeps holes.
-  Result<void> copy_then_name(const ContentId& id, const RelPath& name,
-                              const WritableDirectory& from, const RelPath& source) const {
-    GALLEY_ASSIGN(const auto file, from.open_file(source));
+  Result<void> copy_then_name(const ContentId& id, const RelPath& name, const Directory& from,
+                              const RelPath& source) const {
     GALLEY_ASSIGN(const Fresh fresh, make_new(name));
     ContentHasher hasher;
-    uint64_t size = 0;
-    for (;;) {
-      GALLEY_ASSIGN(const std::string piece, file->read_at(size, kCopyPieceBytes));
-      if (piece.empty()) break;
-      hasher.update(piece);
-      const bool is_hole = piece.find_first_not_of('\0') == std::string::npos;
-      if (!is_hole) GALLEY_TRY(fresh.file->write_at(size, piece));
-      size += piece.size();
-    }
-    GALLEY_TRY(fresh.file->truncate(size));
+    GALLEY_TRY(read_in_pieces(from, source, limits::kMaxFileBytes,
+                              [&](uint64_t at, std::string_view piece) {
+                                hasher.update(piece);
+                                return write_with_holes(*fresh.file, piece, at);
+                              }));
     if (hasher.finish() == id) {
       return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
     }

@@ -45,6 +45,9 @@ class ContentStore {
   /// the file. A store on the same disk moves the file, so it may be gone afterwards.
   virtual Result<void> adopt(const ContentId& id, const WritableDirectory& from,
                              const RelPath& name);
+  /// As adopt(), but the file stays and other processes may write it.
+  /// Errors: kInternal, reason `stage.content_changed`, if its hash is not `id`.
+  virtual Result<void> copy(const ContentId& id, const Directory& from, const RelPath& name);
 };
 
 [[nodiscard]] std::shared_ptr<ContentStore> make_memory_store();

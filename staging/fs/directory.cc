@@ -96,6 +96,12 @@ class TreeRemoval {
 /// Minimum length of a hole. Shorter holes would cost too many calls.
 constexpr size_t kHoleBytes = size_t{256} << 10U;
 
+tl::unexpected<Error> too_large(const RelPath& path, uint64_t max_bytes) {
+  return fail(ErrorKind::kQuota, "limit.file_size",
+              "'" + path.str() + "' is larger than " + std::to_string(max_bytes) + " bytes",
+              path.str());
+}
+
 bool is_zero(std::string_view piece) { return piece.find_first_not_of('\0') == piece.npos; }
 
 }  // namespace
@@ -112,12 +118,7 @@ Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& p
                                     uint64_t max_bytes) {
   GALLEY_ASSIGN(const auto file, directory.open_file(path));
   GALLEY_ASSIGN(const FileStat stat, file->stat_at_open());
-  const auto too_large = [&] {
-    return fail(ErrorKind::kQuota, "limit.file_size",
-                "'" + path.str() + "' is larger than " + std::to_string(max_bytes) + " bytes",
-                path.str());
-  };
-  if (stat.size > max_bytes) return too_large();
+  if (stat.size > max_bytes) return too_large(path, max_bytes);
   // Files of /proc report size 0, and a file may grow during the read. So only a short read shows
   // the end.
   std::string content;
@@ -130,9 +131,22 @@ Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& p
     } else {
       content.append(chunk);
     }
-    if (content.size() > max_bytes) return too_large();
+    if (content.size() > max_bytes) return too_large(path, max_bytes);
     if (at_end) return FileRead{std::move(content), stat};
     want = kReadChunkBytes;
+  }
+}
+
+Result<FileStat> read_in_pieces(const Directory& directory, const RelPath& path, uint64_t max_bytes,
+                                const UseFilePiece& use) {
+  GALLEY_ASSIGN(const auto file, directory.open_file(path));
+  GALLEY_ASSIGN(FileStat stat, file->stat_at_open());
+  for (uint64_t at = 0;; at = stat.size) {
+    if (std::max(stat.size, at) > max_bytes) return too_large(path, max_bytes);
+    GALLEY_ASSIGN(const std::string piece, file->read_at(at, kReadChunkBytes));
+    stat.size = at + piece.size();
+    if (piece.empty()) return stat;
+    GALLEY_TRY(use(at, piece));
   }
 }
 

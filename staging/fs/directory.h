@@ -196,6 +196,14 @@ Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& p
 /// Reads a whole regular file. Refuses a file of more than `max_bytes` (reason `limit.file_size`).
 Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes);
 
+/// Takes a piece of a file, which begins at this offset.
+using UseFilePiece = std::function<Result<void>(uint64_t at, std::string_view piece)>;
+/// Passes on a regular file, piece by piece, with a bounded use of memory. Returns its state at its
+/// opening, but the size that was read. A larger file is refused as by read_file(), before it is
+/// read.
+Result<FileStat> read_in_pieces(const Directory& directory, const RelPath& path, uint64_t max_bytes,
+                                const UseFilePiece& use);
+
 /// Creates the directory `path` and its missing parents.
 Result<void> make_directories(const WritableDirectory& directory, const RelPath& path,
                               uint32_t mode);

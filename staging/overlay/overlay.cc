@@ -17,6 +17,7 @@ constexpr size_t kMaxRecentBytes = size_t{32} << 20U;
 
 }  // namespace
 
+using overlay_errors::changed_on_disk;
 using overlay_errors::not_found;
 using overlay_errors::refuse;
 using overlay_errors::wrong_kind;
@@ -27,9 +28,23 @@ Overlay::Overlay(const Directory& workspace, std::shared_ptr<ContentStore> store
 
 Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& path,
                                   int64_t seen_ns) {
-  GALLEY_ASSIGN(FileRead read, read_file_and_stat(workspace, path, limits::kMaxFileBytes));
-  FileOnDisk file{read.stat, seen_ns, {}, ContentId::of(read.bytes)};
-  file.content = std::make_shared<const std::string>(std::move(read.bytes));
+  auto read = read_file_and_stat(workspace, path, kMaxHeldBytes);
+  if (!read && read.error().kind == ErrorKind::kQuota) {
+    FileOnDisk file{{}, seen_ns, {}, {}};
+    ContentHasher hasher;
+    GALLEY_ASSIGN(file.stat,
+                  read_in_pieces(workspace, path, limits::kMaxFileBytes,
+                                 [&](uint64_t /*at*/, std::string_view piece) -> Result<void> {
+                                   hasher.update(piece);
+                                   return {};
+                                 }));
+    file.id = hasher.finish();
+    return file;
+  }
+  if (!read) return fail(read.error());
+  FileOnDisk file{read->stat, seen_ns, {}, ContentId::of(read->bytes)};
+  file.stat.size = read->bytes.size();
+  file.content = std::make_shared<const std::string>(std::move(read->bytes));
   return file;
 }
 
@@ -86,8 +101,9 @@ std::optional<Node> Overlay::file_on_disk(const RelPath& path, BaseStamp& stamp)
     file = std::move(*read);
   }
   stamp = {file.stat.inode, file.stat.device, file.stat.mtime_ns, file.stat.ctime_ns, file.seen_ns};
-  remember(file.content, file.id);
-  return Node{FileKind::kRegular, file.stat.mode & kPermissionBits, file.id, file.content->size()};
+  if (file.content != nullptr) remember(file.content, file.id);
+  const uint64_t size = file.content != nullptr ? file.content->size() : file.stat.size;
+  return Node{FileKind::kRegular, file.stat.mode & kPermissionBits, file.id, size};
 }
 
 Result<Node> Overlay::disk_node(const RelPath& path, bool with_content, BaseStamp& stamp) {
@@ -205,11 +221,7 @@ Result<Content> Overlay::read(const RelPath& path) {
   // Not changed in the overlay, so the bytes are only on disk.
   GALLEY_ASSIGN(const Content content, read_disk(path));
   if (ContentId::of(*content) != found.content) {
-    return fail(ErrorKind::kConflict, "conflict.changed_on_disk",
-                "'" + path.str() +
-                    "' changed on disk since this transaction read it; roll back "
-                    "and begin again",
-                path.str());
+    return changed_on_disk(path);
   }
   remember(content, found.content);
   return content;

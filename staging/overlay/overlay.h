@@ -22,9 +22,13 @@ namespace galley {
 struct FileOnDisk {
   FileStat stat;
   int64_t seen_ns = 0;  ///< wall clock time before the read
-  Content content;
+  Content content;      ///< null if it is larger than kMaxHeldBytes
   ContentId id;
 };
+
+/// Maximum size of a file whose bytes are kept in memory when it is only looked at. A larger file
+/// is hashed and copied in pieces.
+inline constexpr uint64_t kMaxHeldBytes = uint64_t{16} << 20U;
 
 /// Reads and hashes one file. `seen_ns` is the wall clock time before the call.
 /// Errors: as read_file(); a symbolic link or directory is an Error, too.
@@ -253,6 +257,12 @@ class LayeredStore final : public ContentStore {
       if (below || was_used || below.error().kind != ErrorKind::kInternal) found = std::move(below);
     }
     return found;
+  }
+
+  /// A large content is usually in one of the stores below, and is not read into memory.
+  Result<void> copy(const ContentId& id, const Directory& from, const RelPath& name) override {
+    const auto is_known = read(id, [](std::string_view /*piece*/) { return Result<void>(); });
+    return is_known ? Result<void>() : fresh_->copy(id, from, name);
   }
 
  private:

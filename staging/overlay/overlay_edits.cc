@@ -11,6 +11,7 @@
 
 namespace galley {
 
+using overlay_errors::changed_on_disk;
 using overlay_errors::not_found;
 using overlay_errors::refuse;
 using overlay_errors::wrong_kind;
@@ -102,22 +103,14 @@ Result<void> Overlay::keep_base_content(const RelPath& path, const Entry& entry)
   if (entry.base == BaseStamp()) return {};
   const auto recent = recent_.find(before.content);
   if (recent != recent_.end()) return store_->keep(before.content, recent->second);
-  Content bytes;
   if (before.kind == FileKind::kSymlink) {
-    GALLEY_ASSIGN(std::string target, workspace_->read_link(path));
-    bytes = std::make_shared<const std::string>(std::move(target));
-  } else {
-    GALLEY_ASSIGN(bytes, read_disk(path));
+    GALLEY_ASSIGN(const std::string target, workspace_->read_link(path));
+    GALLEY_ASSIGN(const ContentId id, store_->put(target));
+    return id == before.content ? Result<void>() : changed_on_disk(path);
   }
-  GALLEY_ASSIGN(const ContentId id, store_->put(bytes));
-  if (id != before.content) {
-    return fail(ErrorKind::kConflict, "conflict.changed_on_disk",
-                "'" + path.str() +
-                    "' changed on disk since this transaction read it; roll back "
-                    "and begin again",
-                path.str());
-  }
-  return {};
+  auto copied = store_->copy(before.content, *workspace_, path);
+  if (!copied && copied.error().reason == "stage.content_changed") return changed_on_disk(path);
+  return copied;
 }
 
 Result<void> Overlay::write(const RelPath& path, const Content& content,

@@ -15,5 +15,7 @@ namespace galley::overlay_errors {
 [[nodiscard]] tl::unexpected<Error> not_found(const RelPath& path);
 /// For a path that is a `kind` where another kind was expected.
 [[nodiscard]] tl::unexpected<Error> wrong_kind(const RelPath& path, FileKind kind);
+/// For a path whose content is no longer the one that was read.
+[[nodiscard]] tl::unexpected<Error> changed_on_disk(const RelPath& path);
 
 }  // namespace galley::overlay_errors

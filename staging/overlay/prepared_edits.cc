@@ -41,7 +41,7 @@ void read_block(std::span<Work> block, const Directory& workspace, int64_t seen_
   std::vector<Work*> read;
   std::vector<std::string_view> contents;
   for (Work& work : block) {
-    auto file = read_file_and_stat(workspace, work.path, limits::kMaxFileBytes);
+    auto file = read_file_and_stat(workspace, work.path, kMaxHeldBytes);
     if (!file) continue;
     work.file.emplace(FileOnDisk{file->stat, seen_ns, {}, {}});
     work.file->content = std::make_shared<const std::string>(std::move(file->bytes));

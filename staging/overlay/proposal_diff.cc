@@ -159,11 +159,6 @@ struct LoadedPair {
   std::optional<std::pair<uint64_t, uint64_t>> sizes;
 };
 
-/// A placeholder for a content that is not read. It is binary, and differs for different contents.
-Content stand_in(const Node& node) {
-  return std::make_shared<const std::string>(std::string(1, '\0') + node.content.hex());
-}
-
 FileDiff compare(const LoadedPair& loaded, const DiffOptions& options) {
   FileDiff diff = diff_file(loaded.pair, options);
   if (loaded.sizes) std::tie(diff.old_bytes, diff.new_bytes) = *loaded.sizes;
@@ -310,6 +305,10 @@ Result<MovedMarks> find_moved(const Proposal& proposal, const ProposalDiffOption
 }
 
 }  // namespace
+
+Content stand_in(const Node& node) {
+  return std::make_shared<const std::string>(std::string(1, '\0') + node.content.hex());
+}
 
 Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& options,
                          const DiffSink& sink) {

@@ -18,6 +18,9 @@ namespace galley {
 /// `Binary files … differ`, as in git above core.bigFileThreshold.
 inline constexpr uint64_t kMaxDiffedBytes = uint64_t{256} << 20U;
 
+/// A placeholder for a content that is not read. It is binary, and differs for different contents.
+[[nodiscard]] Content stand_in(const Node& node);
+
 struct ProposalDiffOptions {
   DiffOptions file;
   bool find_renames = true;  ///< also by similarity, as in git

@@ -5,6 +5,7 @@ A hang is a failure (the run times out), and so is an end by a signal or an exce
 
 import base64
 import hashlib
+import json
 import os
 import resource
 import subprocess
@@ -313,12 +314,12 @@ class SparseFiles(Budgets):
                "print(used.ru_maxrss, file=sys.stderr)\n"
                "sys.exit(os.waitstatus_to_exitcode(status))\n")
 
-    def peak(self, *words):
+    def peak(self, *words, expect=0):
         """Returns the program's output and its peak memory in KiB."""
         ran = subprocess.run([sys.executable, "-S", "-c", self.STARTER, GALLEY, "-C", str(self.work), *words],
                              capture_output=True, text=True, errors="replace", env={**os.environ, **self.environment})
-        self.assertEqual(ran.returncode, 0, ran.stderr[-2000:])
-        return ran.stdout, int(ran.stderr.splitlines()[-1])
+        self.assertEqual(ran.returncode, expect, ran.stderr[-2000:])
+        return ran.stdout + ran.stderr, int(ran.stderr.splitlines()[-1])
 
     # Limit: kMaxDiffedBytes of staging/overlay/proposal_diff.h
     def test_a_sparse_file_is_read_in_little_memory(self):
@@ -341,6 +342,43 @@ class SparseFiles(Budgets):
         text, peak = self.peak("redo")
         self.assertLess(peak, self.MOST_KIB)
         self.assertEqual((self.work / "big.bin").stat().st_size, 300 * MIB)
+
+
+    # Limit: kMaxHeldBytes of staging/overlay/overlay.h
+    def test_a_sparse_file_of_the_workspace_is_hashed_and_copied_in_little_memory(self):
+        self.write("galley.toml", "")
+        with open(self.work / "big.bin", "wb") as big:
+            big.truncate(300 * MIB)
+        for tool, arguments in (("Copy", {"source": "big.bin", "destination": "copy.bin"}), ("Delete", {"path": "big.bin"})):
+            with self.subTest(tool=tool):
+                _, peak = self.peak("call", "--begin", tool, json.dumps(arguments))
+                self.assertLess(peak, self.MOST_KIB)
+                self.galley("rollback", expect=0)
+        self.galley("begin", expect=0)
+        self.galley("call", "Delete", '{"path": "big.bin"}', expect=0)
+        _, peak = self.peak("commit")
+        self.assertLess(peak, self.MOST_KIB)
+        _, peak = self.peak("undo")
+        self.assertLess(peak, self.MOST_KIB)
+        back = (self.work / "big.bin").stat()
+        self.assertEqual(back.st_size, 300 * MIB)
+        self.assertLess(back.st_blocks * 512, MIB, "its holes were written")
+
+    def test_an_undo_of_a_new_sparse_file_reads_it_in_little_memory(self):
+        self.write("galley.toml", "")
+        self.galley("exec", "--commit", "--", "truncate", "-s", "300M", "big.bin", expect=0)
+        for words in (("undo", "-n"), ("undo",)):
+            with self.subTest(command=words):
+                _, peak = self.peak(*words)
+                self.assertLess(peak, self.MOST_KIB)
+
+    def test_a_file_that_is_too_large_for_a_read_is_refused_before_it_is_read(self):
+        self.write("galley.toml", "")
+        with open(self.work / "big.bin", "wb") as big:
+            big.truncate(300 * MIB)
+        ran, peak = self.peak("call", "--begin", "Read", '{"file_path": "big.bin"}', expect=1)
+        self.assertIn("that is read here", ran)
+        self.assertLess(peak, self.MOST_KIB)
 
 
 DEEP = ("import os\n"
