@@ -130,7 +130,9 @@ void print_hook_changes(Session& session, const HookPlace& place,
                           place.directory) +
               (place.leads_to.empty() ? "" : ", which leads to " + place.leads_to));
   if (place.is_in_work_tree && is_install) {
-    session.say("core.hooksPath leads into the work tree: git sees these files as yours to commit");
+    session.say(
+        "core.hooksPath leads into the work tree: git sees these files as yours to commit, and "
+        "other work trees and clones are not judged until they have them");
   }
   const char* const path = std::getenv("PATH");
   if (is_install && list_programs(path == nullptr ? "" : path, "galley").empty()) {
