@@ -364,7 +364,8 @@ Error GitProgram::error(std::string_view complaint) {
     return {
         ErrorKind::kRefused, "git.object_missing",
         "an object is missing in this clone, and nothing is fetched while a change is judged: " +
-            words + ". Fetch it first: git fetch --refetch, or git fsck to see what is missing",
+            words +
+            ". Fetch it first: git fetch --refetch --no-filter, or git fsck to see what is missing",
         "", 0};
   }
   if (words.empty()) {
