@@ -165,6 +165,13 @@ Result<bool> has_no_commit(const GitProgram& git, const KnownCommits& known) {
   return said.empty();
 }
 
+Result<bool> has_rules(const GitProgram& git, const std::string& commit) {
+  GALLEY_ASSIGN(const PipedOutput said,
+                git.try_run({"rev-parse", "--verify", "--quiet", "--end-of-options",
+                             commit + ":" + std::string(kConfigFileName)}));
+  return said.status == 0;
+}
+
 tl::unexpected<Error> no_rules(const std::string& ref, const KnownCommits& known) {
   return fail(ErrorKind::kRefused, "hook.no_rules",
               "'" + printable_line(ref) +
@@ -217,6 +224,8 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
     GALLEY_ASSIGN(const PipedOutput kept,
                   git.try_run({"merge-base", "--is-ancestor", range.from, range.to}));
     range.is_rewound = kept.status != 0;
+    GALLEY_ASSIGN(const bool is_ruled, has_rules(git, range.from));
+    if (!is_ruled) range.rules = range.main;
     GALLEY_ASSIGN(range.known, taken_in(git, range, known));
     return range;
   }

@@ -71,8 +71,8 @@ struct KnownCommits {
 
 /// The part of an update that is new to the other side, and the rules that judge it:
 ///
-///     an existing branch   from its old commit, by the rules of that commit; all differences if
-///                          it loses commits
+///     an existing branch   from its old commit, by the rules of that commit, or if it has none, of
+///                          the main branch; all differences if it loses commits
 ///     a new branch or tag  from the last commit that is known there, by the rules of its main
 ///                          branch, or by its own rules if there is nothing yet
 ///     a deleted one        nothing

@@ -727,6 +727,17 @@ class Serving(HookCase):
         self.git("symbolic-ref", "HEAD", "refs/heads/main", work=self.server)
         self.assert_refused(self.run_git("push", "-q", "origin", "own"), "secret/x", "no secrets")
 
+    def test_a_branch_without_rules_is_judged_by_those_of_the_main_branch(self):
+        self.git("checkout", "-q", "--orphan", "pages")
+        self.git("rm", "-rfq", ".")
+        self.commit_file("index.html", "page")
+        self.assert_done(self.run_git("push", "-q", "origin", "pages"))
+        self.commit_file("secret/x", "x")
+        self.assert_refused(self.run_git("push", "-q", "origin", "pages"), "secret/x", "no secrets")
+        self.git("reset", "-q", "--hard", "HEAD~")
+        self.commit_file("more.html", "page")
+        self.assert_done(self.run_git("push", "-q", "origin", "pages"))
+
     def test_update_judges_one_reference(self):
         self.galley("hook", "uninstall", work=self.server, expect=0)
         self.galley("hook", "install", "--hook", "update", work=self.server, expect=0)
