@@ -220,7 +220,9 @@ Result<GitTip> GitBranch::tip() const {
   if (!head && head.error().reason == "git.no_such_object") {
     return fail(ErrorKind::kNotFound, "git.no_such_branch",
                 "the repository '" + repository_.layout.common_directory + "' has no branch '" +
-                    printable_line(name_) + "' with a commit; make it first: git branch NAME");
+                    printable_line(name_) +
+                    "' with a commit; make it first with git branch NAME, or in "
+                    "an empty repository with a first commit");
   }
   if (!head) return fail(head.error());
   tip.commit = head->id;

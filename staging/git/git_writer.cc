@@ -119,7 +119,9 @@ class TreeMaker {
 
 Error submodule_error(const std::string& path) {
   return {ErrorKind::kRefused, "git.submodule",
-          "'" + path + "' belongs to a submodule, which has its own repository: change it there",
+          "'" + path +
+              "' belongs to a submodule, which has its own repository: change it there, "
+              "or remove all of it with git rm",
           path, 0};
 }
 
