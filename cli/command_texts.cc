@@ -83,7 +83,8 @@ std::vector<CommandText> transaction_texts() {
         "that "
         "system.\n"
         "With --secret NAME, or --secrets FILE, arguments may use $ENV.NAME: its value is taken "
-        "from the environment or from that file, and shown nowhere.\n"
+        "from the environment or from that file, and redacted in the answer of a call that uses "
+        "it.\n"
         "With --transcript FILE the call is recorded with its full contents; galley replay repeats "
         "it.",
         "--capability and --program only narrow what the agent may do.",

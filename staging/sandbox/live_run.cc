@@ -240,6 +240,7 @@ LiveRun::~LiveRun() {
 
 void LiveRun::refresh() {
   constexpr auto kLook = std::chrono::microseconds(200);
+  constexpr int kMaxUnanswered = 3;  // in a row; each one delays the input
   const auto home = open_disk_directory(request_.upper_home);
   if (is_over_ || !home) return;
   const auto last = [&] {
@@ -247,10 +248,14 @@ void LiveRun::refresh() {
     return stat ? stat->mtime_ns : 0;
   };
   const int64_t before = last();
+  if (before != refreshed_ns_) unanswered_ = 0;  // an answer came late
+  refreshed_ns_ = before;
+  if (unanswered_ == kMaxUnanswered) return;
   if (send(control(), &kRefreshByte, 1, MSG_NOSIGNAL) != 1) return;
   for (auto waited = kLook; waited < kRefreshTime && last() == before; waited += kLook) {
     std::this_thread::sleep_for(kLook);
   }
+  unanswered_ = last() == before ? unanswered_ + 1 : 0;
 }
 
 void LiveRun::stop() {

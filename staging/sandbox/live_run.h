@@ -120,6 +120,8 @@ class LiveRun {
   std::unique_ptr<EgressProxy> proxy_;  ///< null: none
   int64_t began_ns_ = 0;
   bool is_over_ = false;
+  int unanswered_ = 0;  ///< of the last calls of refresh()
+  int64_t refreshed_ns_ = 0;
 };
 
 /// Makes the missing layers of a live run; the folder `work` is always new.
