@@ -58,7 +58,7 @@ Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const st
 
 /// Either sign is enough to refuse, because a command can unset the variable.
 bool may_be_inside_exec() {
-  return std::getenv("GALLEY_SANDBOX") != nullptr || is_inside_sandbox();
+  return std::getenv("GALLEY_SANDBOX") != nullptr || may_be_inside_sandbox();
 }
 
 /// The hook of an agent names its session. The terminal of such a call is the agent's own, so that

@@ -134,6 +134,22 @@ long parent_in(const std::string& status) {
   return at == std::string::npos ? 0 : std::strtol(status.c_str() + at + 7, nullptr, 10);
 }
 
+/// Whether an ancestor has the helper's name. `all_walled`: only with walled processes in between.
+bool is_below_helper(bool all_walled) {
+  const auto own = read_host_file("/proc/self/status", kMaxProcBytes);
+  if (!own || !is_walled(*own)) return false;
+  long process = parent_in(*own);
+  for (int i = 0; i < kMaxAncestors && process > 0; ++i) {
+    const auto status =
+        read_host_file("/proc/" + std::to_string(process) + "/status", kMaxProcBytes);
+    if (!status) return false;
+    if (has_status(*status, "Name", kHelperName)) return true;
+    if (all_walled && !is_walled(*status)) return false;
+    process = parent_in(*status);
+  }
+  return false;
+}
+
 /// Whether the kernel refuses to this process what the helper's filter refuses with any arguments
 /// (helper/seccomp_filter.cc). Without the filter, the first three calls fail with EBADF, and the
 /// last one reads nothing and succeeds.
@@ -179,20 +195,8 @@ SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock) {
   return probe;
 }
 
-bool is_inside_sandbox() {
-  if (!has_own_filter()) return false;
-  const auto own = read_host_file("/proc/self/status", kMaxProcBytes);
-  if (!own || !is_walled(*own)) return false;
-  long process = parent_in(*own);
-  for (int i = 0; i < kMaxAncestors && process > 0; ++i) {
-    const auto status =
-        read_host_file("/proc/" + std::to_string(process) + "/status", kMaxProcBytes);
-    if (!status) return false;
-    if (has_status(*status, "Name", kHelperName)) return true;
-    if (!is_walled(*status)) return false;
-    process = parent_in(*status);
-  }
-  return false;
-}
+bool is_inside_sandbox() { return has_own_filter() && is_below_helper(true); }
+
+bool may_be_inside_sandbox() { return is_below_helper(false); }
 
 }  // namespace galley

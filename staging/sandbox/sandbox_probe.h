@@ -33,4 +33,8 @@ struct SandboxProbe {
 /// refuses to this process what the helper's filter refuses.
 [[nodiscard]] bool is_inside_sandbox();
 
+/// The same without the questions that a process inside can answer wrongly by filters of its own:
+/// for what is refused inside.
+[[nodiscard]] bool may_be_inside_sandbox();
+
 }  // namespace galley

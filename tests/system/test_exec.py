@@ -368,6 +368,21 @@ class Exec(SystemCase):
             self.assertEqual(said.stdout, b"1\n2\nin\n")
             self.assertIn(b"3\n", said.stderr)
 
+    def test_a_filter_of_its_own_does_not_hide_that_a_program_is_inside(self):
+        program = (
+            "import ctypes, os, struct, sys\n"
+            "class Program(ctypes.Structure):\n"
+            "    _fields_ = [('length', ctypes.c_ushort), ('code', ctypes.c_void_p)]\n"
+            "lines = ((32, 0, 0, 0), (21, 0, 1, 308), (6, 0, 0, 0x50026), (6, 0, 0, 0x7FFF0000))  # setns: ENOSYS\n"
+            "code = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *line) for line in lines))\n"
+            "program = Program(len(lines), ctypes.addressof(code))\n"
+            "assert ctypes.CDLL(None).prctl(22, 2, ctypes.byref(program), 0, 0) == 0\n"
+            "os.environ.pop('GALLEY_SANDBOX')\n"
+            "os.execv(sys.argv[1], sys.argv[1:])\n")
+        shutil.copy(GALLEY, self.work / "galley")
+        said = self.galley("exec", "--begin", "--", "python3", "-c", program, "./galley", "init", expect=(1, 2))
+        self.assertIn(b"inside a command that Galley runs", said.stderr)
+
     def test_an_absolute_link_into_the_workspace_is_named_so(self):
         said = self.galley("exec", "--commit", "--", "ln", "-s", self.work / "src/tool", "link", expect=1).stderr.decode()
         self.assertIn(f"link: error: the symbolic link has an absolute target ({self.work}/src/tool)", said)
