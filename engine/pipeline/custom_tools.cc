@@ -295,6 +295,34 @@ Error with_remedy(Error error, const std::string& name) {
   return error;
 }
 
+/// Returns the records of all copies, oldest first. A folder has two of them while it is added
+/// again, and after a process was killed in the middle of that.
+Result<std::vector<TrustedTools>> stored_records(const UserSettings& settings,
+                                                 const std::string& root) {
+  std::vector<TrustedTools> all;
+  if (!is_tools_folder_outside(settings, root)) return all;
+  const std::string place = tools_folder(settings, root);
+  const auto home = open_disk_directory(place);
+  if (!home && (is_gone(home.error()) || home.error().os_error == EACCES)) return all;
+  if (!home) return fail(home.error());
+  GALLEY_ASSIGN(const auto entries, (*home)->list());
+  for (const DirectoryEntry& entry : entries) {
+    const auto hash = ContentId::from_hex(entry.name);
+    if (!hash || entry.kind != FileKind::kDirectory) continue;
+    const auto folder = (*home)->open_directory(place_named(entry.name));
+    if (!folder && is_gone(folder.error())) continue;  // removed meanwhile
+    if (!folder) return fail(folder.error());
+    GALLEY_ASSIGN(auto record, read_tools_record(**folder, root));
+    if (!record || record->hash != *hash) continue;
+    record->files = place + "/" + entry.name + "/" + kFilesName;
+    all.push_back(*std::move(record));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const TrustedTools& a, const TrustedTools& b) {
+    return a.given_ns < b.given_ns;
+  });
+  return all;
+}
+
 }  // namespace
 
 Result<ToolFolder> ToolFolder::read(const std::string& path) {
@@ -325,7 +353,7 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
   const std::string home_path = tools_folder(settings, root);
   GALLEY_ASSIGN(const auto home, make_disk_directory(home_path, kPrivateDirectory));
   GALLEY_ASSIGN(const auto lock, lock_tools(*home));
-  GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
+  GALLEY_ASSIGN(const auto kept, stored_records(settings, root));
   const RelPath place = place_named(folder.hash.hex());
   TrustedTools tools{folder.path, folder.hash, {}, now_ns, ""};
   for (const CustomManifest& manifest : folder.manifests) tools.names.push_back(manifest.info.name);
@@ -346,28 +374,16 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
 
 Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
                                                 const std::string& root) {
-  std::vector<TrustedTools> all;
-  if (!is_tools_folder_outside(settings, root)) return all;
-  const std::string place = tools_folder(settings, root);
-  const auto home = open_disk_directory(place);
-  if (!home && (is_gone(home.error()) || home.error().os_error == EACCES)) return all;
-  if (!home) return fail(home.error());
-  GALLEY_ASSIGN(const auto entries, (*home)->list());
-  for (const DirectoryEntry& entry : entries) {
-    const auto hash = ContentId::from_hex(entry.name);
-    if (!hash || entry.kind != FileKind::kDirectory) continue;
-    const auto folder = (*home)->open_directory(place_named(entry.name));
-    if (!folder && is_gone(folder.error())) continue;  // removed meanwhile
-    if (!folder) return fail(folder.error());
-    GALLEY_ASSIGN(auto record, read_tools_record(**folder, root));
-    if (!record || record->hash != *hash) continue;
-    record->files = place + "/" + entry.name + "/" + kFilesName;
-    all.push_back(*std::move(record));
+  GALLEY_ASSIGN(auto all, stored_records(settings, root));
+  // The newest comes first here, so of two copies of one folder it is the one that stays.
+  std::vector<TrustedTools> kept;
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {
+    const bool is_replaced = std::any_of(
+        kept.begin(), kept.end(), [&](const auto& newer) { return newer.source == at->source; });
+    if (!is_replaced) kept.push_back(std::move(*at));
   }
-  std::stable_sort(all.begin(), all.end(), [](const TrustedTools& a, const TrustedTools& b) {
-    return a.given_ns < b.given_ns;
-  });
-  return all;
+  std::reverse(kept.begin(), kept.end());
+  return kept;
 }
 
 Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
@@ -379,18 +395,23 @@ Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
   const WritableDirectory* home = opened->get();
   GALLEY_ASSIGN(const auto lock, lock_tools(*home));
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
-  for (TrustedTools tools : kept) {
-    if (std::erase(tools.names, name) == 0) continue;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const TrustedTools& tools) {
+    return std::find(tools.names.begin(), tools.names.end(), name) != tools.names.end();
+  });
+  if (found == kept.end()) return false;
+  GALLEY_ASSIGN(const auto all, stored_records(settings, root));
+  for (TrustedTools tools : all) {  // a replaced copy would come back without the newer one
+    if (tools.source != found->source) continue;
+    std::erase(tools.names, name);
     const RelPath place = place_named(tools.hash.hex());
-    if (tools.names.empty()) {
+    if (tools.names.empty() || tools.hash != found->hash) {
       GALLEY_TRY(remove_copy(*home, place));
-      return true;
+      continue;
     }
     GALLEY_ASSIGN(const auto folder, home->open_writable_directory(place));
     GALLEY_TRY(write_record(*folder, tools, root));
-    return true;
   }
-  return false;
+  return true;
 }
 
 Result<void> add_tools_of(ToolRegistry& registry, const ToolFolder& folder) {

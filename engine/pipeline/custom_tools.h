@@ -73,7 +73,7 @@ Result<void> check_tools_have_a_place(const UserSettings& settings, const std::s
 Result<void> trust_tools(const UserSettings& settings, const std::string& root,
                          const ToolFolder& folder, int64_t now_ns);
 
-/// Returns the stored folders of a workspace, oldest first.
+/// Returns the stored folders of a workspace, oldest first, each with its newest copy.
 [[nodiscard]] Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
                                                               const std::string& root);
 

@@ -6,6 +6,7 @@
 
 #include <galley/transaction.h>
 #include <galley/workspace.h>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "engine/pipeline/stored_tools.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
+#include "tools/registry.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -111,6 +113,23 @@ TEST_F(CustomToolsTest, AddingAFolderAgainReplacesItsCopy) {
   trust();
   ASSERT_THAT(kept(), SizeIs(1));
   EXPECT_EQ(kept()[0].hash, folder().hash);
+}
+
+TEST_F(CustomToolsTest, BesideItsReplacedCopyTheNewestOneCounts) {
+  trust();
+  const std::string old = tools_folder(settings_, root_) + "/" + folder().hash.hex();
+  std::filesystem::copy(old, home_.path() + "/aside", std::filesystem::copy_options::recursive);
+  folder_.write("run", "#!/bin/sh\nexit 1\n", 0755);
+  trust();
+  // So it looks while another process adds the folder again, and after that process was killed.
+  std::filesystem::copy(home_.path() + "/aside", old, std::filesystem::copy_options::recursive);
+  ASSERT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(kept()[0].hash, folder().hash);
+  ToolRegistry registry;
+  const auto added = add_custom_tools(registry, settings_, root_);
+  EXPECT_TRUE(added) << added.error().message;
+  EXPECT_EQ(*forget_tool(settings_, root_, "custom.one"), true);
+  EXPECT_THAT(kept(), IsEmpty()) << "the replaced copy does not come back";
 }
 
 TEST_F(CustomToolsTest, AFolderInsideTheWorkspaceIsNotTrusted) {
