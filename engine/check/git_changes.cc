@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "staging/git/git_program.h"
+#include "staging/overlay/overlay.h"
 
 namespace galley {
 namespace {
@@ -87,6 +88,36 @@ Result<void> hash_blobs(const std::vector<GitRawChange>& diff, GitBlobStore& sto
   return {};
 }
 
+/// Reads files of the work tree. The proposal keeps it, so it owns or shares what it needs, except
+/// for the store, which holds it.
+struct FileReader {
+  std::shared_ptr<const Directory> work_tree;
+  std::shared_ptr<const WorkTreeLineEndings> ends;
+  const GitBlobStore* store;
+
+  /// The bytes that git would store: line endings that it would convert are not a change.
+  Result<std::string> read(const RelPath& path, const Node& before) const {
+    GALLEY_ASSIGN(std::string bytes, read_file(*work_tree, path, limits::kMaxFileBytes));
+    if (!ends->may_convert(path.str())) return bytes;
+    Content stored = std::make_shared<const std::string>();
+    if (before.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(stored, store->get(before.content));
+    }
+    return ends->as_stored(path.str(), std::move(bytes), *stored);
+  }
+
+  /// As read(), but large contents that git stores as they are get only their id.
+  Result<FileOnDisk> look(const RelPath& path, const Node& before) const {
+    if (!ends->may_convert(path.str())) return read_from_disk(*work_tree, path, 0);
+    GALLEY_ASSIGN(std::string bytes, read(path, before));
+    FileOnDisk file;
+    file.stat.size = bytes.size();
+    file.id = ContentId::of(bytes);
+    file.content = std::make_shared<const std::string>(std::move(bytes));
+    return file;
+  }
+};
+
 class ChangeSetBuilder {
  public:
   explicit ChangeSetBuilder(const GitSides& sides) : sides_(sides) {}
@@ -125,9 +156,8 @@ class ChangeSetBuilder {
       made_.findings.push_back(odd_path(raw.path, path.error()));
       return {};
     }
-    GALLEY_ASSIGN(const Node before, node(raw.old_mode, raw.old_id, *path));
-    GALLEY_ASSIGN(Node after, node(raw.new_mode, raw.new_id, *path));
-    if (is_on_disk(raw)) GALLEY_TRY(store_as_git_would(*path, before, after));
+    GALLEY_ASSIGN(const Node before, node(raw.old_mode, raw.old_id, *path, {}));
+    GALLEY_ASSIGN(Node after, node(raw.new_mode, raw.new_id, *path, before));
     const auto from = RelPath::parse(raw.from);
     const bool is_move = raw.status == 'R' || raw.status == 'C';
     Change& change = at(*path);
@@ -142,10 +172,10 @@ class ChangeSetBuilder {
     return {};
   }
 
-  Result<Node> node(uint32_t mode, const std::string& id, const RelPath& path) {
+  Result<Node> node(uint32_t mode, const std::string& id, const RelPath& path, const Node& before) {
     Node node;
     if (mode == 0) return node;
-    if (is_nothing(id) && sides_.work_tree != nullptr) return node_on_disk(mode, path);
+    if (is_nothing(id) && sides_.work_tree != nullptr) return node_on_disk(mode, path, before);
     node.kind = kind_of_git_mode(mode);
     node.mode = permissions_of_git_mode(mode);
     if (is_link_to_commit(mode)) {
@@ -160,33 +190,18 @@ class ChangeSetBuilder {
     return node;
   }
 
-  [[nodiscard]] bool is_on_disk(const GitRawChange& raw) const {
-    return raw.new_mode != 0 && is_nothing(raw.new_id) && sides_.work_tree != nullptr;
-  }
-
-  /// Line endings that git itself would convert are not a change.
-  Result<void> store_as_git_would(const RelPath& path, const Node& before, Node& after) {
-    if (after.kind != FileKind::kRegular) return {};
-    GALLEY_ASSIGN(const Content found, sides_.store.get(after.content));
-    Content stored = std::make_shared<const std::string>();
-    if (before.kind == FileKind::kRegular) {
-      GALLEY_ASSIGN(stored, sides_.store.get(before.content));
-    }
-    std::string bytes = sides_.ends.as_stored(path.str(), *found, *stored);
-    after.size = bytes.size();
-    GALLEY_ASSIGN(after.content, sides_.store.put(std::move(bytes)));
-    return {};
-  }
-
-  Result<Node> node_on_disk(uint32_t mode, const RelPath& path) {
+  Result<Node> node_on_disk(uint32_t mode, const RelPath& path, const Node& before) {
     GALLEY_ASSIGN(const FileStat stat, sides_.work_tree->stat(path));
     Node node;
     node.kind = stat.kind;
     if (stat.kind == FileKind::kRegular) {
-      GALLEY_ASSIGN(std::string bytes, read_file(*sides_.work_tree, path, limits::kMaxFileBytes));
+      const FileReader reader{sides_.work_tree, sides_.ends, &sides_.store};
+      GALLEY_ASSIGN(const FileOnDisk file, reader.look(path, before));
+      sides_.store.keep_file(
+          file.id, file.content, [=] { return reader.read(path, before); }, path.str());
       node.mode = permissions_of_git_mode(mode);
-      node.size = bytes.size();
-      GALLEY_ASSIGN(node.content, sides_.store.put(std::move(bytes)));
+      node.size = file.stat.size;
+      node.content = file.id;
     } else if (stat.kind == FileKind::kSymlink) {
       GALLEY_ASSIGN(std::string target, sides_.work_tree->read_link(path));
       node.size = target.size();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,10 @@ struct GitChanges {
 /// The two sides of a diff.
 struct GitSides {
   const GitTree& base;
-  GitBlobStore& store;         ///< gets the contents of both sides
-  const Directory* work_tree;  ///< has the contents without an id in the diff; null: every content
-                               ///< has one
-  const WorkTreeLineEndings& ends;  ///< how git would store the files in it
+  GitBlobStore& store;  ///< gets the contents of both sides
+  /// Has the contents without an id in the diff; null: every content has one.
+  std::shared_ptr<const Directory> work_tree;
+  std::shared_ptr<const WorkTreeLineEndings> ends;  ///< how git would store the files in it
 };
 
 /// Makes a change set of a raw diff against `base`, including created and removed directories.

@@ -100,7 +100,7 @@ struct GitCheck::State {
   std::optional<Proposal> proposal;
   std::vector<Finding> findings;           ///< about paths that cannot be judged
   std::vector<RulesChange> asked_changes;  ///< changes of the rules that need a person's approval
-  WorkTreeLineEndings ends;                ///< of the judged work tree
+  std::shared_ptr<const WorkTreeLineEndings> ends;  ///< of the judged work tree
   std::vector<std::string> notices;
   CheckSource::Kind kind = Kind::kStaged;
   std::unique_ptr<ValidatorCache> cache;
@@ -200,11 +200,11 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     GALLEY_ASSIGN(proposal, patched(source));
   } else {
     GALLEY_ASSIGN(const auto diff, diff_of(source));
-    std::unique_ptr<Directory> files;
+    std::shared_ptr<const Directory> files;
     if (source.kind == Kind::kWorktree) {
       GALLEY_ASSIGN(files, open_disk_directory(layout.work_tree));
     }
-    GALLEY_ASSIGN(GitChanges made, change_set_of(diff, {*base, *store, files.get(), ends}));
+    GALLEY_ASSIGN(GitChanges made, change_set_of(diff, {*base, *store, files, ends}));
     findings = std::move(made.findings);
     proposal = Proposal::from(std::move(made.changes), store);
     GALLEY_TRY(load_rules());
@@ -525,7 +525,8 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
     const bool is_file = kind_of_git_mode(change.new_mode) == FileKind::kRegular;
     if (is_file) files_there.push_back(change.path);
   }
-  GALLEY_ASSIGN(ends, WorkTreeLineEndings::of(git, layout.work_tree, files_there));
+  GALLEY_ASSIGN(auto found, WorkTreeLineEndings::of(git, layout.work_tree, files_there));
+  ends = std::make_shared<const WorkTreeLineEndings>(std::move(found));
   return diff;
 }
 

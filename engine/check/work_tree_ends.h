@@ -22,6 +22,10 @@ class WorkTreeLineEndings {
   static Result<WorkTreeLineEndings> of(const GitProgram& git, const std::string& work_tree,
                                         const std::vector<std::string>& paths);
 
+  /// Whether git stores some files of this name with other line endings.
+  [[nodiscard]] bool may_convert(const std::string& path) const {
+    return conversions_.contains(path);
+  }
   /// The bytes that git would store for a file with these bytes. `stored` is its present stored
   /// content; empty when there is none.
   [[nodiscard]] std::string as_stored(const std::string& path, std::string bytes,

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/printable.h"
 
 namespace galley {
 
@@ -70,25 +71,53 @@ size_t GitBlobStore::add_each(std::span<const Wanted> wanted) {
   return objects_->read_each(asked, [&](size_t i) { publish(arriving[i]); });
 }
 
+void GitBlobStore::keep_file(const ContentId& id, const Content& content, ReadAgain again,
+                             std::string name) {
+  const std::lock_guard lock(mutex_);
+  if (content == nullptr || kept_file_bytes_ + content->size() > kMaxKeptFileBytes) {
+    files_.try_emplace(id, UnkeptFile{std::move(again), std::move(name)});
+  } else if (kept_.try_emplace(id, content).second) {
+    kept_file_bytes_ += content->size();
+  }
+}
+
 Result<void> GitBlobStore::keep(const ContentId& id, const Content& content) {
   const std::lock_guard lock(mutex_);
   kept_.try_emplace(id, content);
   return {};
 }
 
+namespace {
+
+Result<Content> unchanged(const ContentId& id, const std::string& name, Result<std::string> bytes) {
+  if (!bytes) return fail(bytes.error());
+  if (ContentId::of(*bytes) == id) return std::make_shared<const std::string>(*std::move(bytes));
+  return fail(ErrorKind::kConflict, "check.file_changed",
+              "'" + printable_line(name) + "' changed while it was judged; run the command again",
+              name);
+}
+
+}  // namespace
+
 Result<Content> GitBlobStore::get(const ContentId& id) const {
   std::string name;
+  UnkeptFile file_now;
   {
     const std::lock_guard lock(mutex_);
     const auto kept = kept_.find(id);
     if (kept != kept_.end()) return kept->second;
     const auto found = names_.find(id);
-    if (found == names_.end()) {
+    const auto file = files_.find(id);
+    if (found != names_.end()) {
+      name = found->second;
+    } else if (file != files_.end()) {
+      file_now = file->second;
+    } else {
       return fail(ErrorKind::kInternal, "stage.content_missing",
                   "the content " + id.hex() + " is not of this change");
     }
-    name = found->second;
   }
+  if (file_now.again) return unchanged(id, file_now.name, file_now.again());
   GALLEY_ASSIGN(std::string bytes, objects_->content(name, "blob", limits::kMaxFileBytes));
   return std::make_shared<const std::string>(std::move(bytes));
 }

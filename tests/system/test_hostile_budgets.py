@@ -318,7 +318,7 @@ class SparseFiles(Budgets):
         """Returns the program's output and its peak memory in KiB."""
         ran = subprocess.run([sys.executable, "-S", "-c", self.STARTER, GALLEY, "-C", str(self.work), *words],
                              capture_output=True, text=True, errors="replace", env={**os.environ, **self.environment})
-        self.assertEqual(ran.returncode, expect, ran.stderr[-2000:])
+        self.assertEqual(ran.returncode, expect, ran.stdout[-2000:] + ran.stderr[-2000:])
         return ran.stdout + ran.stderr, int(ran.stderr.splitlines()[-1])
 
     # Limit: kMaxDiffedBytes of staging/overlay/proposal_diff.h
@@ -371,6 +371,17 @@ class SparseFiles(Budgets):
             with self.subTest(command=words):
                 _, peak = self.peak(*words)
                 self.assertLess(peak, self.MOST_KIB)
+
+    def test_a_check_of_a_work_tree_with_a_sparse_file_takes_little_memory(self):
+        self.write("galley.toml", "")
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first")
+        with open(self.work / "big.bin", "wb") as big:
+            big.truncate(300 * MIB)
+        text, peak = self.peak("check", "--worktree")
+        self.assertIn("the gate approves", text)
+        self.assertLess(peak, self.MOST_KIB)
 
     def test_a_file_that_is_too_large_for_a_read_is_refused_before_it_is_read(self):
         self.write("galley.toml", "")

@@ -127,6 +127,38 @@ TEST_P(GitTreeTest, ABlobThatIsNotKeptIsReadAgain) {
   EXPECT_EQ(**store.get(ContentId::of(large)), large);
 }
 
+// Limit: kMaxKeptFileBytes of staging/git/git_blob_store.h
+TEST_P(GitTreeTest, AFileThatIsNotKeptIsReadAgain) {
+  GitBlobStore store(objects_);
+  std::string file;
+  size_t reads = 0;
+  const auto keep = [&](const std::string& bytes, bool is_large) {
+    file = bytes;
+    const Content content = is_large ? nullptr : std::make_shared<const std::string>(bytes);
+    store.keep_file(
+        ContentId::of(bytes), content,
+        [&]() -> Result<std::string> {
+          ++reads;
+          return file;
+        },
+        "a/file");
+  };
+  keep("kept", false);
+  keep("large", true);
+  EXPECT_EQ(**store.get(ContentId::of("large")), "large");
+  EXPECT_EQ(reads, 1U);
+  const std::string much(GitBlobStore::kMaxKeptFileBytes - 3, 'x');  // with the first, one too many
+  keep(much, false);
+  EXPECT_EQ(**store.get(ContentId::of("kept")), "kept");
+  EXPECT_EQ(reads, 1U);
+  EXPECT_EQ(**store.get(ContentId::of(much)), much);
+  EXPECT_EQ(reads, 2U);
+  file += "y";
+  const auto changed = store.get(ContentId::of(much));
+  EXPECT_EQ(changed.error().reason, "check.file_changed");
+  EXPECT_EQ(changed.error().path, "a/file");
+}
+
 TEST_P(GitTreeTest, AnObjectOverTheLimitIsNotRead) {
   write("large", std::string(size_t{8} << 20U, 'x'));
   git("add large");
