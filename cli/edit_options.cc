@@ -78,69 +78,73 @@ void add_fix(OptionTable& table, CLI::App* command) {
 
 void add_check_command(OptionTable& table) {
   CheckArguments& check = table.arguments().check;
-  CLI::App* command =
-      table.add("check", "Ask the gate about the index, a commit, a range or a patch", kSeeGroup);
-  const std::array<CLI::Option*, 6> sources = {
-      command->add_flag("--staged", check.staged,
-                        "What git commit would take; this is the default"),
-      command->add_flag("--worktree", check.worktree,
-                        "All that differs from HEAD, untracked files too"),
-      command->add_option("--commit", check.commit, "One commit, against its parents")
-          ->type_name("REV"),
-      command->add_option("--range", check.range, "What B brings, judged by the rules of A")
-          ->type_name("A..B"),
-      command->add_option("--tx", table.arguments().tx, "An open transaction")->type_name("ID"),
-      command
-          ->add_option("patch", check.patch, "An edit document, put onto HEAD; - is standard input")
-          ->type_name("PATCH")};
-  for (CLI::Option* ending : add_ending(command, table.arguments().edit)) {
-    ending->needs(sources.back());
-  }
-  for (CLI::Option* source : sources) {
-    for (CLI::Option* other : sources) {
-      if (other != source) source->excludes(other);
+  if (CLI::App* command = table.add(
+          "check", "Ask the gate about the index, a commit, a range or a patch", kSeeGroup)) {
+    const std::array<CLI::Option*, 6> sources = {
+        command->add_flag("--staged", check.staged,
+                          "What git commit would take; this is the default"),
+        command->add_flag("--worktree", check.worktree,
+                          "All that differs from HEAD, untracked files too"),
+        command->add_option("--commit", check.commit, "One commit, against its parents")
+            ->type_name("REV"),
+        command->add_option("--range", check.range, "What B brings, judged by the rules of A")
+            ->type_name("A..B"),
+        command->add_option("--tx", table.arguments().tx, "An open transaction")->type_name("ID"),
+        command
+            ->add_option("patch", check.patch,
+                         "An edit document, put onto HEAD; - is standard input")
+            ->type_name("PATCH")};
+    for (CLI::Option* ending : add_ending(command, table.arguments().edit)) {
+      ending->needs(sources.back());
     }
+    for (CLI::Option* source : sources) {
+      for (CLI::Option* other : sources) {
+        if (other != source) source->excludes(other);
+      }
+    }
+    command->add_flag("--fix", table.arguments().fix,
+                      "First stage the fixes of the validators with fix = true");
+    command->add_flag("--only-new", check.only_new,
+                      "Count only findings that the unchanged files do not have");
+    table.add_reports(command);
+    table.add_verdicts(command);
   }
-  command->add_flag("--fix", table.arguments().fix,
-                    "First stage the fixes of the validators with fix = true");
-  command->add_flag("--only-new", check.only_new,
-                    "Count only findings that the unchanged files do not have");
-  table.add_reports(command);
-  table.add_verdicts(command);
 }
 
 }  // namespace
 
 void add_edit_commands(OptionTable& table) {
-  if (table.wants({"check"})) add_check_command(table);
-  if (table.wants({"edits"})) {
-    CLI::App* edits = table.add_group("edits", "Explain how documents of edits are read");
+  add_check_command(table);
+  if (CLI::App* edits = table.add_group("edits", "Explain how documents of edits are read")) {
     add_edit_options(table, table.add_member(edits, "explain",
                                              "Show step by step how edits are read and placed"));
   }
-  if (!table.wants({"preview", "apply", "stage"})) return;
-  CLI::App* preview = table.add(
-      "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup);
-  add_edit_options(table, preview);
-  table.add_diff_options(preview, true);
-  table.add_reports(preview);
-  table.add_html(preview);
-  table.add_quiet(preview, "Print nothing: the exit status is the verdict");
-  add_fix(table, preview);
-  CLI::App* apply = table.add("apply", "Preview, then commit all of it or nothing", kSeeGroup);
-  add_edit_options(table, apply);
-  table.add_diff_options(apply, true);
-  table.add_conflict(apply);
-  table.add_message(apply);
-  table.add_dry_run(apply, "Do what preview does");
-  table.add_transcript(apply);
-  add_fix(table, apply);
-  CLI::App* stage =
-      table.add("stage", "Put an edit into a transaction; commit it later", kTransactionGroup);
-  table.add_tx(stage);
-  table.add_begin(stage);
-  add_edit_options(table, stage);
-  table.add_dry_run(stage, "As --check");
+  if (CLI::App* preview = table.add(
+          "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup)) {
+    add_edit_options(table, preview);
+    table.add_diff_options(preview, true);
+    table.add_reports(preview);
+    table.add_html(preview);
+    table.add_quiet(preview, "Print nothing: the exit status is the verdict");
+    add_fix(table, preview);
+  }
+  if (CLI::App* apply =
+          table.add("apply", "Preview, then commit all of it or nothing", kSeeGroup)) {
+    add_edit_options(table, apply);
+    table.add_diff_options(apply, true);
+    table.add_conflict(apply);
+    table.add_message(apply);
+    table.add_dry_run(apply, "Do what preview does");
+    table.add_transcript(apply);
+    add_fix(table, apply);
+  }
+  if (CLI::App* stage = table.add("stage", "Put an edit into a transaction; commit it later",
+                                  kTransactionGroup)) {
+    table.add_tx(stage);
+    table.add_begin(stage);
+    add_edit_options(table, stage);
+    table.add_dry_run(stage, "As --check");
+  }
 }
 
 }  // namespace galley

@@ -8,41 +8,47 @@ namespace {
 
 void add_setup_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* init =
-      table.add("init", "Write a galley.toml that fits this workspace", kMaintenanceGroup);
-  table.add_dry_run(init, "Print it instead");
-  init->add_flag("--force", args.force, "Replace an existing one");
-  init->add_flag("--enable", args.enables,
-                 "Enable the commands that were found, instead of\nwriting them as comments");
-  CLI::App* trust =
-      table.add("trust", "Trust the commands and rights in galley.toml", kMaintenanceGroup);
-  table.add_dry_run(trust, "As --show");
-  CLI::Option* show =
-      trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
-  CLI::Option* list =
-      trust->add_flag("--list", args.list, "List what you trust, in all workspaces");
-  trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer")
-      ->excludes(show)
-      ->excludes(list);
-  list->excludes(show);
-  CLI::App* grant = table.add("grant", "Give an agent a capability", kMaintenanceGroup);
-  CLI::App* revoke = table.add("revoke", "Take a capability from an agent", kMaintenanceGroup);
-  for (CLI::App* command : {grant, revoke}) {
+  if (CLI::App* init =
+          table.add("init", "Write a galley.toml that fits this workspace", kMaintenanceGroup)) {
+    table.add_dry_run(init, "Print it instead");
+    init->add_flag("--force", args.force, "Replace an existing one");
+    init->add_flag("--enable", args.enables,
+                   "Enable the commands that were found, instead of\nwriting them as comments");
+  }
+  if (CLI::App* trust =
+          table.add("trust", "Trust the commands and rights in galley.toml", kMaintenanceGroup)) {
+    table.add_dry_run(trust, "As --show");
+    CLI::Option* show =
+        trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
+    CLI::Option* list =
+        trust->add_flag("--list", args.list, "List what you trust, in all workspaces");
+    trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer")
+        ->excludes(show)
+        ->excludes(list);
+    list->excludes(show);
+  }
+  for (CLI::App* command :
+       {table.add("grant", "Give an agent a capability", kMaintenanceGroup),
+        table.add("revoke", "Take a capability from an agent", kMaintenanceGroup)}) {
+    if (command == nullptr) continue;
     command->add_option("agent", args.id, "Name of the agent")->required();
     command->add_option("capability", args.input, "custom:deploy, fs:write:src/** …")->required();
     command->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
   }
   table.add("grants", "List granted and revoked capabilities", kMaintenanceGroup);
-  CLI::App* recover =
-      table.add("recover", "Finish or revert commits that a crash interrupted", kMaintenanceGroup);
-  table.add_dry_run(recover, "Only say what it would do");
-  recover->add_flag("--adopt", args.adopt, "Adopt a .galley that is not trusted");
-  CLI::App* gc =
-      table.add("gc", "Remove leftovers of dead processes and old history", kMaintenanceGroup);
-  table.add_dry_run(gc, "Only say what it would clear");
-  CLI::App* doctor =
-      table.add("doctor", "Check the workspace and what this machine offers", kMaintenanceGroup);
-  doctor->add_flag("--repair", args.repair, "Repair what can be repaired");
+  if (CLI::App* recover = table.add("recover", "Finish or revert commits that a crash interrupted",
+                                    kMaintenanceGroup)) {
+    table.add_dry_run(recover, "Only say what it would do");
+    recover->add_flag("--adopt", args.adopt, "Adopt a .galley that is not trusted");
+  }
+  if (CLI::App* gc = table.add("gc", "Remove leftovers of dead processes and old history",
+                               kMaintenanceGroup)) {
+    table.add_dry_run(gc, "Only say what it would clear");
+  }
+  if (CLI::App* doctor = table.add("doctor", "Check the workspace and what this machine offers",
+                                   kMaintenanceGroup)) {
+    doctor->add_flag("--repair", args.repair, "Repair what can be repaired");
+  }
 }
 
 void add_tools_add(OptionTable& table, CLI::App* tools) {
@@ -85,129 +91,137 @@ void add_tools_add(OptionTable& table, CLI::App* tools) {
 
 void add_command_groups(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* tools = table.add_group("tools", "List, add, check and remove tools");
-  CLI::App* list = table.add_member(tools, "list", "List the tools, one line each");
-  CLI::App* show = table.add_member(tools, "show", "Show one tool with its schemas");
-  show->add_option("name", args.name, "Name of the tool")->required();
-  for (CLI::App* command : {list, show}) {
-    table.add_profile(command);
-    table
-        .add_choice(command, "--format", args.shape, tool_shape_names(),
-                    "Use the format of this system")
-        ->type_name("NAME");
+  if (CLI::App* tools = table.add_group("tools", "List, add, check and remove tools")) {
+    CLI::App* list = table.add_member(tools, "list", "List the tools, one line each");
+    CLI::App* show = table.add_member(tools, "show", "Show one tool with its schemas");
+    show->add_option("name", args.name, "Name of the tool")->required();
+    for (CLI::App* command : {list, show}) {
+      table.add_profile(command);
+      table
+          .add_choice(command, "--format", args.shape, tool_shape_names(),
+                      "Use the format of this system")
+          ->type_name("NAME");
+    }
+    show->add_flag("--manifest", args.manifest, "Its manifest, in Nachos' shape unless --format");
+    table.add_member(tools, "check", "Check a tool against the checklist")
+        ->add_option("name", args.name, "Name of the tool")
+        ->required();
+    CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
+    validate->add_option("name", args.name, "Name of the tool")->required();
+    validate->add_option("args", args.input, "JSON object; - is standard input")->required();
+    add_tools_add(table, tools);
+    CLI::App* trust = table.add_member(tools, "trust", "Trust the present tools of an MCP server");
+    trust->add_option("name", args.name, "Name of the server")->required();
+    table.add_dry_run(trust, "Only show what they are and what has changed");
+    CLI::App* remove = table.add_member(tools, "remove", "Remove a custom tool or an MCP server");
+    remove->add_option("name", args.name, "Name of the tool, or of an MCP server")->required();
+    table.add_dry_run(remove, "Only say whether there is one");
   }
-  show->add_flag("--manifest", args.manifest, "Its manifest, in Nachos' shape unless --format");
-  table.add_member(tools, "check", "Check a tool against the checklist")
-      ->add_option("name", args.name, "Name of the tool")
-      ->required();
-  CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
-  validate->add_option("name", args.name, "Name of the tool")->required();
-  validate->add_option("args", args.input, "JSON object; - is standard input")->required();
-  add_tools_add(table, tools);
-  CLI::App* trust = table.add_member(tools, "trust", "Trust the present tools of an MCP server");
-  trust->add_option("name", args.name, "Name of the server")->required();
-  table.add_dry_run(trust, "Only show what they are and what has changed");
-  CLI::App* remove = table.add_member(tools, "remove", "Remove a custom tool or an MCP server");
-  remove->add_option("name", args.name, "Name of the tool, or of an MCP server")->required();
-  table.add_dry_run(remove, "Only say whether there is one");
-  CLI::App* audit = table.add_group("audit", "Verify and export the record of every call");
-  table.add_member(audit, "verify", "Check the chain of records");
-  CLI::App* as = table.add_member(audit, "export",
-                                  "Print the record for other programs, one JSON object a line");
-  table.add_choice(as, "format", args.input, {"aios", "agent-trace"}, "aios or agent-trace")
-      ->required();
-  CLI::App* policy = table.add_group("policy", "Explain and test path and effect rules");
-  CLI::App* explain = table.add_member(policy, "explain", "Show which rules apply to a path");
-  explain->add_option("path", args.name, "A path")->required();
-  table.add_member(policy, "test", "Check a table of expectations")
-      ->add_option("file", args.input, "A TOML file")
-      ->required();
-  CLI::App* rescue = table.add_group("rescue", "List and delete files that were moved aside");
-  table.add_member(rescue, "list", "List the files");
-  table.add_member(rescue, "show", "Print one file")
-      ->add_option("name", args.name, "Its name")
-      ->required();
-  table.add_member(rescue, "drop", "Delete one file permanently")
-      ->add_option("name", args.name, "Its name")
-      ->required();
+  if (CLI::App* audit = table.add_group("audit", "Verify and export the record of every call")) {
+    table.add_member(audit, "verify", "Check the chain of records");
+    CLI::App* as = table.add_member(audit, "export",
+                                    "Print the record for other programs, one JSON object a line");
+    table.add_choice(as, "format", args.input, {"aios", "agent-trace"}, "aios or agent-trace")
+        ->required();
+  }
+  if (CLI::App* policy = table.add_group("policy", "Explain and test path and effect rules")) {
+    CLI::App* explain = table.add_member(policy, "explain", "Show which rules apply to a path");
+    explain->add_option("path", args.name, "A path")->required();
+    table.add_member(policy, "test", "Check a table of expectations")
+        ->add_option("file", args.input, "A TOML file")
+        ->required();
+  }
+  if (CLI::App* rescue = table.add_group("rescue", "List and delete files that were moved aside")) {
+    table.add_member(rescue, "list", "List the files");
+    table.add_member(rescue, "show", "Print one file")
+        ->add_option("name", args.name, "Its name")
+        ->required();
+    table.add_member(rescue, "drop", "Delete one file permanently")
+        ->add_option("name", args.name, "Its name")
+        ->required();
+  }
 }
 
 void add_hook_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   std::vector<std::string> names;
   for (const HookKind& kind : hook_kinds()) names.emplace_back(kind.name);
-  CLI::App* hook = table.add_group("hook", "Install, remove and run git hooks");
-  CLI::App* install = table.add_member(hook, "install", "Write hooks that ask Galley");
-  CLI::App* uninstall = table.add_member(hook, "uninstall", "Put back what was there before");
-  for (CLI::App* command : {install, uninstall}) {
-    table.add_choice_list(command, "--hook", args.words, names, "Only this hook")
-        ->type_name("NAME");
-    table.add_dry_run(command, "Only say what it would do");
+  if (CLI::App* hook = table.add_group("hook", "Install, remove and run git hooks")) {
+    CLI::App* install = table.add_member(hook, "install", "Write hooks that ask Galley");
+    CLI::App* uninstall = table.add_member(hook, "uninstall", "Put back what was there before");
+    for (CLI::App* command : {install, uninstall}) {
+      table.add_choice_list(command, "--hook", args.words, names, "Only this hook")
+          ->type_name("NAME");
+      table.add_dry_run(command, "Only say what it would do");
+    }
+    install->add_flag("--force", args.force, "Also where core.hooksPath is for every repository");
+    CLI::App* run = table.add_member(hook, "run", "Do what a hook does, as git runs it");
+    table.add_choice(run, "name", args.name, names, "A hook")->required();
+    run->add_option("words", args.words, "What git gives the hook")->type_name("ARGUMENT");
   }
-  install->add_flag("--force", args.force, "Also where core.hooksPath is for every repository");
-  CLI::App* run = table.add_member(hook, "run", "Do what a hook does, as git runs it");
-  table.add_choice(run, "name", args.name, names, "A hook")->required();
-  run->add_option("words", args.words, "What git gives the hook")->type_name("ARGUMENT");
 }
 
 void add_agents_commands(OptionTable& table) {
   AgentArguments& which = table.arguments().agents;
   std::vector<std::string> names;
   for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
-  CLI::App* agents = table.add_group("agents", "Configure agents, and show what they do");
-  table.add_member(agents, "list", "List which agents are configured, and where");
-  CLI::App* status = table.add_member(agents, "status",
-                                      "Show what agents have staged and committed, and overlaps");
-  status
-      ->add_option("-n,--limit", table.arguments().limit, "Show at most N sessions; 20 by default")
-      ->type_name("N");
-  status->add_flag("-f,--follow", which.follow,
-                   "Go on, and show each new overlap, until it is stopped");
-  CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
-  CLI::App* uninstall = table.add_member(agents, "uninstall", "Remove exactly that again");
-  names.emplace_back(kAllAgents);
-  for (CLI::App* command : {install, uninstall}) {
-    table
-        .add_choice(command, "name", table.arguments().name, names,
-                    "An agent; all: each that is found here")
-        ->required();
-    command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these five");
-    command->add_flag("--hook", which.hook, "The hook that judges its own; so without any, too");
-    command->add_flag("--commands", which.commands,
-                      "/galley-undo and the like, to type in it; so without any, too");
-    command->add_flag("--wrapper", which.wrapper, "A script galley-NAME that runs it staged");
-    command->add_flag("--run", which.run, "Your consent to what it needs in galley run");
-    CLI::Option* project =
-        command->add_flag("--project", which.project, "In the files of this project");
-    command->add_flag("--user", which.user, "In your own, for all projects")->excludes(project);
-    command->add_flag("--yes", which.yes, "Do not ask");
-    table.add_dry_run(command, "Only show what it would change");
+  if (CLI::App* agents = table.add_group("agents", "Configure agents, and show what they do")) {
+    table.add_member(agents, "list", "List which agents are configured, and where");
+    CLI::App* status = table.add_member(agents, "status",
+                                        "Show what agents have staged and committed, and overlaps");
+    status
+        ->add_option("-n,--limit", table.arguments().limit,
+                     "Show at most N sessions; 20 by default")
+        ->type_name("N");
+    status->add_flag("-f,--follow", which.follow,
+                     "Go on, and show each new overlap, until it is stopped");
+    CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
+    CLI::App* uninstall = table.add_member(agents, "uninstall", "Remove exactly that again");
+    names.emplace_back(kAllAgents);
+    for (CLI::App* command : {install, uninstall}) {
+      table
+          .add_choice(command, "name", table.arguments().name, names,
+                      "An agent; all: each that is found here")
+          ->required();
+      command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these five");
+      command->add_flag("--hook", which.hook, "The hook that judges its own; so without any, too");
+      command->add_flag("--commands", which.commands,
+                        "/galley-undo and the like, to type in it; so without any, too");
+      command->add_flag("--wrapper", which.wrapper, "A script galley-NAME that runs it staged");
+      command->add_flag("--run", which.run, "Your consent to what it needs in galley run");
+      CLI::Option* project =
+          command->add_flag("--project", which.project, "In the files of this project");
+      command->add_flag("--user", which.user, "In your own, for all projects")->excludes(project);
+      command->add_flag("--yes", which.yes, "Do not ask");
+      table.add_dry_run(command, "Only show what it would change");
+    }
   }
 }
 
 void add_help_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* completions =
-      table.add("completions", "Print a completion script for a shell", kMaintenanceGroup);
-  table.add_choice(completions, "shell", args.name, {"bash", "zsh", "fish"}, "bash, zsh or fish")
-      ->required();
-  CLI::App* help =
-      table.add("help", "Explain a command, an error's reason or a key", kMaintenanceGroup);
-  help->add_option("words", args.words, "A command, a reason (path.outside) or a key (policy.mode)")
-      ->type_name("NAME");
-  help->add_flag("--man", args.show, "Print the manual page, for man(1)");
+  if (CLI::App* completions =
+          table.add("completions", "Print a completion script for a shell", kMaintenanceGroup)) {
+    table.add_choice(completions, "shell", args.name, {"bash", "zsh", "fish"}, "bash, zsh or fish")
+        ->required();
+  }
+  if (CLI::App* help =
+          table.add("help", "Explain a command, an error's reason or a key", kMaintenanceGroup)) {
+    help->add_option("words", args.words,
+                     "A command, a reason (path.outside) or a key (policy.mode)")
+        ->type_name("NAME");
+    help->add_flag("--man", args.show, "Print the manual page, for man(1)");
+  }
 }
 
 }  // namespace
 
 void add_maintenance_commands(OptionTable& table) {
-  if (table.wants({"init", "trust", "grant", "revoke", "grants", "recover", "gc", "doctor"})) {
-    add_setup_commands(table);
-  }
-  if (table.wants({"tools", "audit", "policy", "rescue"})) add_command_groups(table);
-  if (table.wants({"hook"})) add_hook_commands(table);
-  if (table.wants({"agents"})) add_agents_commands(table);
-  if (table.wants({"completions", "help"})) add_help_commands(table);
+  add_setup_commands(table);
+  add_command_groups(table);
+  add_hook_commands(table);
+  add_agents_commands(table);
+  add_help_commands(table);
 }
 
 }  // namespace galley

@@ -64,10 +64,6 @@ void OptionTable::add_commands() {
   add_maintenance_commands(*this);
 }
 
-bool OptionTable::wants(std::initializer_list<std::string_view> commands) const {
-  return has_all_ || std::find(commands.begin(), commands.end(), only_) != commands.end();
-}
-
 std::string OptionTable::command_in(const std::vector<std::string>& words) const {
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i].size() < 2 || words[i].front() != '-') return words[i];
@@ -115,6 +111,7 @@ void OptionTable::add_global() {
 }
 
 CLI::App* OptionTable::add(const char* name, const char* about, const char* group) {
+  if (!has_all_ && name != only_) return nullptr;
   CLI::App* command = app_.add_subcommand(name, about);
   command->group(group)->fallthrough();
   return command;
@@ -122,7 +119,7 @@ CLI::App* OptionTable::add(const char* name, const char* about, const char* grou
 
 CLI::App* OptionTable::add_group(const char* name, const char* about) {
   CLI::App* group = add(name, about, kMaintenanceGroup);
-  group->require_subcommand(1);
+  if (group != nullptr) group->require_subcommand(1);
   return group;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,9 +37,8 @@ class OptionTable {
 
   /// Returns the first word that is neither a global option nor its value.
   [[nodiscard]] std::string command_in(const std::vector<std::string>& words) const;
-  /// Returns whether the table needs one of these commands.
-  [[nodiscard]] bool wants(std::initializer_list<std::string_view> commands) const;
 
+  /// Adds a command. Returns null if the table needs it not: then it gets no options.
   CLI::App* add(const char* name, const char* about, const char* group);
   /// Adds a command with subcommands: `tools`, whose members are `tools list`, `tools show`.
   CLI::App* add_group(const char* name, const char* about);

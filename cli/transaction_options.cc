@@ -44,172 +44,200 @@ void add_call_options(OptionTable& table, CLI::App* call) {
 
 void add_stage_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  table.add_message(
-      table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup));
-  CLI::App* status =
-      table.add("status", "Show open transactions and what they change", kTransactionGroup);
-  table.add_tx(status);
-  status->add_flag("--all", args.all, "Show all; this is the default");
-  CLI::App* diff =
-      table.add("diff", "Show the exact diff that a commit would make", kTransactionGroup);
-  table.add_tx(diff);
-  table.add_diff_options(diff);
-  table.add_html(diff);
-  table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
-  table.add_turn(diff, "Show what this turn changed, as one diff")->excludes("--tx");
-  diff->add_option("words", args.words,
-                   "Show only these paths; with A..B before them, of a range of commits")
-      ->type_name("PATH");
-  CLI::App* review =
-      table.add("review", "Review each change of a transaction, then commit", kTransactionGroup);
-  table.add_tx(review);
-  review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
-  review->add_option("--port", args.port, "Serve the page on this port; any free one by default")
-      ->type_name("N");
-  review->add_flag("--open", args.opens, "Open the page: $BROWSER or xdg-open")
-      ->excludes(
-          review->add_flag("--no-open", args.stays_closed,
-                           "Do not, on a terminal with a display, where it opens by itself"));
-  CLI::App* call = table.add("call", "Run one tool; stage what it changes", kTransactionGroup);
-  table.add_tx(call);
-  table.add_begin(call);
-  call->add_option("tool", args.name, "Name of the tool")->required();
-  call->add_option("args", args.input, "JSON object; - is standard input")->required();
-  table.add_profile(call);
-  add_call_options(table, call);
-  CLI::App* edit = table.add("edit", "Edit a staged file in $VISUAL or $EDITOR", kTransactionGroup);
-  table.add_tx(edit);
-  table.add_begin(edit);
-  edit->add_option("path", args.name, "A file")->required();
-  CLI::App* validate =
-      table.add("validate", "Ask the gate for its verdict; commit nothing", kTransactionGroup);
-  table.add_tx(validate);
-  table.add_reports(validate);
-  table.add_verdicts(validate);
-  validate->add_flag("--fix", args.fix, "First stage the fixes of the validators with fix = true");
-  CLI::Option* bisect = validate->add_flag(
-      "--bisect", args.bisect,
-      "If it is refused, find the smallest refused part and the largest part that passes");
-  validate->add_option("--budget", args.budget_s, "Seconds that --bisect may take (60)")
-      ->type_name("N")
-      ->needs(bisect);
-  CLI::App* approve = table.add("approve", "Approve a proposal or a call that a rule asks about",
-                                kTransactionGroup);
-  table.add_tx(approve);
-  approve
-      ->add_option("proposal", args.proposal,
-                   "Id of the reviewed proposal, or its first digits; or call-ID of a call")
-      ->required();
-  approve->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
-  CLI::App* commit =
-      table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup);
-  table.add_tx(commit);
-  table.add_message(commit);
-  commit->add_option("--proposal", args.proposal, "Commit only if this is what is proposed")
-      ->type_name("PROPOSAL");
-  table.add_conflict(commit);
-  table.add_git_commits(commit);
-  table.add_dry_run(commit, "Show the diff and the gate's verdict; commit nothing");
+  if (CLI::App* begin =
+          table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup)) {
+    table.add_message(begin);
+  }
+  if (CLI::App* status =
+          table.add("status", "Show open transactions and what they change", kTransactionGroup)) {
+    table.add_tx(status);
+    status->add_flag("--all", args.all, "Show all; this is the default");
+  }
+  if (CLI::App* diff =
+          table.add("diff", "Show the exact diff that a commit would make", kTransactionGroup)) {
+    table.add_tx(diff);
+    table.add_diff_options(diff);
+    table.add_html(diff);
+    table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
+    table.add_turn(diff, "Show what this turn changed, as one diff")->excludes("--tx");
+    diff->add_option("words", args.words,
+                     "Show only these paths; with A..B before them, of a range of commits")
+        ->type_name("PATH");
+  }
+  if (CLI::App* review = table.add("review", "Review each change of a transaction, then commit",
+                                   kTransactionGroup)) {
+    table.add_tx(review);
+    review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
+    review->add_option("--port", args.port, "Serve the page on this port; any free one by default")
+        ->type_name("N");
+    review->add_flag("--open", args.opens, "Open the page: $BROWSER or xdg-open")
+        ->excludes(
+            review->add_flag("--no-open", args.stays_closed,
+                             "Do not, on a terminal with a display, where it opens by itself"));
+  }
+  if (CLI::App* call =
+          table.add("call", "Run one tool; stage what it changes", kTransactionGroup)) {
+    table.add_tx(call);
+    table.add_begin(call);
+    call->add_option("tool", args.name, "Name of the tool")->required();
+    call->add_option("args", args.input, "JSON object; - is standard input")->required();
+    table.add_profile(call);
+    add_call_options(table, call);
+  }
+  if (CLI::App* edit =
+          table.add("edit", "Edit a staged file in $VISUAL or $EDITOR", kTransactionGroup)) {
+    table.add_tx(edit);
+    table.add_begin(edit);
+    edit->add_option("path", args.name, "A file")->required();
+  }
+}
+
+void add_gate_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  if (CLI::App* validate = table.add("validate", "Ask the gate for its verdict; commit nothing",
+                                     kTransactionGroup)) {
+    table.add_tx(validate);
+    table.add_reports(validate);
+    table.add_verdicts(validate);
+    validate->add_flag("--fix", args.fix,
+                       "First stage the fixes of the validators with fix = true");
+    CLI::Option* bisect = validate->add_flag(
+        "--bisect", args.bisect,
+        "If it is refused, find the smallest refused part and the largest part that passes");
+    validate->add_option("--budget", args.budget_s, "Seconds that --bisect may take (60)")
+        ->type_name("N")
+        ->needs(bisect);
+  }
+  if (CLI::App* approve = table.add(
+          "approve", "Approve a proposal or a call that a rule asks about", kTransactionGroup)) {
+    table.add_tx(approve);
+    approve
+        ->add_option("proposal", args.proposal,
+                     "Id of the reviewed proposal, or its first digits; or call-ID of a call")
+        ->required();
+    approve->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
+  }
+  if (CLI::App* commit =
+          table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup)) {
+    table.add_tx(commit);
+    table.add_message(commit);
+    commit->add_option("--proposal", args.proposal, "Commit only if this is what is proposed")
+        ->type_name("PROPOSAL");
+    table.add_conflict(commit);
+    table.add_git_commits(commit);
+    table.add_dry_run(commit, "Show the diff and the gate's verdict; commit nothing");
+  }
 }
 
 void add_rollback_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* rollback =
-      table.add("rollback", "Drop a transaction, go back to a savepoint, or take back one call",
-                kTransactionGroup);
-  table.add_tx(rollback);
-  CLI::Option* to =
-      rollback->add_option("--to", args.to, "Go back to this savepoint")->type_name("NAME");
-  CLI::Option* execution =
-      rollback->add_option("--execution", args.execution, "Take back only what this call changed")
-          ->type_name("ID")
-          ->excludes(to);
-  rollback->add_flag("--with-later", args.with_later, "Take back later calls that built on it, too")
-      ->needs(execution);
-  table.add_dry_run(rollback, "Only say what would be dropped");
+  if (CLI::App* rollback =
+          table.add("rollback", "Drop a transaction, go back to a savepoint, or take back one call",
+                    kTransactionGroup)) {
+    table.add_tx(rollback);
+    CLI::Option* to =
+        rollback->add_option("--to", args.to, "Go back to this savepoint")->type_name("NAME");
+    CLI::Option* execution =
+        rollback->add_option("--execution", args.execution, "Take back only what this call changed")
+            ->type_name("ID")
+            ->excludes(to);
+    rollback
+        ->add_flag("--with-later", args.with_later, "Take back later calls that built on it, too")
+        ->needs(execution);
+    table.add_dry_run(rollback, "Only say what would be dropped");
+  }
 }
 
 void add_replay_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* replay = table.add("replay", "Repeat the calls of a transcript and compare the results",
-                               kTransactionGroup);
-  table.add_tx(replay);
-  replay->add_option("file", args.input, "A transcript; - is standard input")->required();
-  OptionTable::add_list(replay, "--secret", args.call.secrets,
-                        "Give tools this environment variable as $ENV.NAME")
-      ->type_name("NAME");
+  if (CLI::App* replay =
+          table.add("replay", "Repeat the calls of a transcript and compare the results",
+                    kTransactionGroup)) {
+    table.add_tx(replay);
+    replay->add_option("file", args.input, "A transcript; - is standard input")->required();
+    OptionTable::add_list(replay, "--secret", args.call.secrets,
+                          "Give tools this environment variable as $ENV.NAME")
+        ->type_name("NAME");
+  }
 }
 
 void add_candidate_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* savepoint = table.add("savepoint", "Name what is staged now", kTransactionGroup);
-  table.add_tx(savepoint);
-  savepoint->add_option("name", args.name, "Name of the savepoint")->required();
-  CLI::App* fork =
-      table.add("fork", "Begin a copy of a transaction, to try another way", kTransactionGroup);
-  table.add_tx(fork);
-  CLI::App* pick =
-      table.add("pick", "Commit one of several forks and drop the others", kTransactionGroup);
-  pick->add_option("id", args.id, "The transaction to commit")->required();
-  table.add_message(pick);
-  table.add_conflict(pick);
-  table.add_dry_run(pick, "Show what it would commit, and which ones it would drop");
+  if (CLI::App* savepoint = table.add("savepoint", "Name what is staged now", kTransactionGroup)) {
+    table.add_tx(savepoint);
+    savepoint->add_option("name", args.name, "Name of the savepoint")->required();
+  }
+  if (CLI::App* fork = table.add("fork", "Begin a copy of a transaction, to try another way",
+                                 kTransactionGroup)) {
+    table.add_tx(fork);
+  }
+  if (CLI::App* pick =
+          table.add("pick", "Commit one of several forks and drop the others", kTransactionGroup)) {
+    pick->add_option("id", args.id, "The transaction to commit")->required();
+    table.add_message(pick);
+    table.add_conflict(pick);
+    table.add_dry_run(pick, "Show what it would commit, and which ones it would drop");
+  }
 }
 
 void add_mcp_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* mcp =
-      table.add("mcp", "Serve agents over the Model Context Protocol, on stdin and stdout or HTTP",
-                kTransactionGroup);
-  OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
-      ->type_name("NAME");
-  table.add_profile(mcp);
-  OptionTable::add_list(mcp, "--secret", args.call.secrets,
-                        "Give tools this environment variable as $ENV.NAME")
-      ->type_name("NAME");
-  mcp->add_option("--secrets", args.call.secrets_file, "Take $ENV.NAME from this file of mode 0600")
-      ->type_name("FILE");
-  mcp->add_option("--prefix", args.prefix, "Put this before the names of the workspace's tools")
-      ->type_name("TEXT");
-  mcp->add_flag("--autocommit", args.autocommit,
-                "Commit each call that changes something, if the gate approves");
-  CLI::Option* http =
-      mcp->add_option("--http", args.serving.http,
-                      "Serve over HTTP on this port, or ADDRESS:PORT; any free one by default")
-          ->type_name("PORT")
-          ->expected(0, 1)
-          ->default_str("0");
-  CLI::Option* socket =
-      mcp->add_option("--unix", args.serving.socket, "Serve over HTTP on this socket file")
-          ->type_name("FILE")
-          ->excludes(http);
-  mcp->add_option("--token-file", args.serving.token_file,
-                  "Take the token from this file of mode 0600; else one is made and printed")
-      ->type_name("FILE")
-      ->needs(http);
-  OptionTable::add_list(mcp, "--workspace", args.serving.workspaces,
-                        "Serve this directory at /mcp/NAME, where NAME is its last part")
-      ->type_name("DIR")
-      ->check([http, socket](const std::string&) {
-        return http->empty() && socket->empty() ? "--workspace needs --http or --unix" : "";
-      });
+  if (CLI::App* mcp = table.add(
+          "mcp", "Serve agents over the Model Context Protocol, on stdin and stdout or HTTP",
+          kTransactionGroup)) {
+    OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
+        ->type_name("NAME");
+    table.add_profile(mcp);
+    OptionTable::add_list(mcp, "--secret", args.call.secrets,
+                          "Give tools this environment variable as $ENV.NAME")
+        ->type_name("NAME");
+    mcp->add_option("--secrets", args.call.secrets_file,
+                    "Take $ENV.NAME from this file of mode 0600")
+        ->type_name("FILE");
+    mcp->add_option("--prefix", args.prefix, "Put this before the names of the workspace's tools")
+        ->type_name("TEXT");
+    mcp->add_flag("--autocommit", args.autocommit,
+                  "Commit each call that changes something, if the gate approves");
+    CLI::Option* http =
+        mcp->add_option("--http", args.serving.http,
+                        "Serve over HTTP on this port, or ADDRESS:PORT; any free one by default")
+            ->type_name("PORT")
+            ->expected(0, 1)
+            ->default_str("0");
+    CLI::Option* socket =
+        mcp->add_option("--unix", args.serving.socket, "Serve over HTTP on this socket file")
+            ->type_name("FILE")
+            ->excludes(http);
+    mcp->add_option("--token-file", args.serving.token_file,
+                    "Take the token from this file of mode 0600; else one is made and printed")
+        ->type_name("FILE")
+        ->needs(http);
+    OptionTable::add_list(mcp, "--workspace", args.serving.workspaces,
+                          "Serve this directory at /mcp/NAME, where NAME is its last part")
+        ->type_name("DIR")
+        ->check([http, socket](const std::string&) {
+          return http->empty() && socket->empty() ? "--workspace needs --http or --unix" : "";
+        });
+  }
 }
 
 void add_serve_command(OptionTable& table) {
   ServeArguments& args = table.arguments().serve;
-  CLI::App* serve = table.add("serve", "Serve the tools of the workspace to platforms of agents",
-                              kTransactionGroup);
-  CLI::Option* grpc =
-      serve->add_option("--grpc", args.grpc, "Serve over gRPC at unix:PATH, or HOST:PORT with TLS")
-          ->type_name("ADDRESS");
-  serve->add_option("--nats", args.nats, "Serve over this NATS server")
-      ->type_name("URL")
-      ->excludes(grpc);
-  serve
-      ->add_option("--server-config", args.config,
-                   "Take who may call, and when to commit, from this file")
-      ->type_name("FILE");
-  table.add_profile(serve);
+  if (CLI::App* serve = table.add(
+          "serve", "Serve the tools of the workspace to platforms of agents", kTransactionGroup)) {
+    CLI::Option* grpc =
+        serve
+            ->add_option("--grpc", args.grpc, "Serve over gRPC at unix:PATH, or HOST:PORT with TLS")
+            ->type_name("ADDRESS");
+    serve->add_option("--nats", args.nats, "Serve over this NATS server")
+        ->type_name("URL")
+        ->excludes(grpc);
+    serve
+        ->add_option("--server-config", args.config,
+                     "Take who may call, and when to commit, from this file")
+        ->type_name("FILE");
+    table.add_profile(serve);
+  }
 }
 
 /// --nats and --server-config of a command about jobs.
@@ -225,63 +253,71 @@ void add_queue(CLI::App* command, ServeArguments& args) {
 
 void add_job_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* worker = table.add(
-      "worker", "Perform the jobs of a queue on branches of git repositories", kTransactionGroup);
-  add_queue(worker, args.serve);
-  CLI::App* submit =
-      table.add("submit", "Add a job to the queue of the workers", kTransactionGroup);
-  add_queue(submit, args.serve);
-  submit->add_option("file", args.serve.job, "The job as JSON; standard input by default")
-      ->type_name("FILE");
-  submit
-      ->add_option("--wait", args.serve.wait_s, "Wait so long for the job's receipt, and print it")
-      ->check([](const std::string& word) {
-        const auto seconds = number_of<uint32_t>(word);
-        const bool is_good = seconds && *seconds <= kMostWaitSeconds;
-        return is_good ? std::string() : "'" + word + "' is not a number of seconds up to a day";
-      })
-      ->type_name("SECONDS");
-  CLI::App* jobs =
-      table.add("jobs", "List the receipts of jobs, one JSON object per line", kTransactionGroup);
-  add_queue(jobs, args.serve);
-  jobs->add_option("id", args.id, "Only that of this job")->type_name("ID");
+  if (CLI::App* worker =
+          table.add("worker", "Perform the jobs of a queue on branches of git repositories",
+                    kTransactionGroup)) {
+    add_queue(worker, args.serve);
+  }
+  if (CLI::App* submit =
+          table.add("submit", "Add a job to the queue of the workers", kTransactionGroup)) {
+    add_queue(submit, args.serve);
+    submit->add_option("file", args.serve.job, "The job as JSON; standard input by default")
+        ->type_name("FILE");
+    submit
+        ->add_option("--wait", args.serve.wait_s,
+                     "Wait so long for the job's receipt, and print it")
+        ->check([](const std::string& word) {
+          const auto seconds = number_of<uint32_t>(word);
+          const bool is_good = seconds && *seconds <= kMostWaitSeconds;
+          return is_good ? std::string() : "'" + word + "' is not a number of seconds up to a day";
+        })
+        ->type_name("SECONDS");
+  }
+  if (CLI::App* jobs = table.add("jobs", "List the receipts of jobs, one JSON object per line",
+                                 kTransactionGroup)) {
+    add_queue(jobs, args.serve);
+    jobs->add_option("id", args.id, "Only that of this job")->type_name("ID");
+  }
 }
 
 void add_agent_hook_command(OptionTable& table) {
-  CLI::App* hook = table.add(
-      "agent-hook", "Judge the tool call that an agent's hook sends on stdin", kTransactionGroup);
-  OptionTable::add_list(
-      hook, "--allow-tool", table.arguments().agents.allow,
-      "Let calls of this tool pass unjudged; NAME* means all that begin with NAME")
-      ->type_name("NAME");
-  OptionTable::add_list(
-      hook, "--file-server", table.arguments().agents.file_servers,
-      "Judge edits of this MCP server as those of the protocol's file system server")
-      ->type_name("NAME");
-  hook->add_option("--prefix", table.arguments().prefix, "That of galley mcp --prefix")
-      ->type_name("TEXT");
+  if (CLI::App* hook =
+          table.add("agent-hook", "Judge the tool call that an agent's hook sends on stdin",
+                    kTransactionGroup)) {
+    OptionTable::add_list(
+        hook, "--allow-tool", table.arguments().agents.allow,
+        "Let calls of this tool pass unjudged; NAME* means all that begin with NAME")
+        ->type_name("NAME");
+    OptionTable::add_list(
+        hook, "--file-server", table.arguments().agents.file_servers,
+        "Judge edits of this MCP server as those of the protocol's file system server")
+        ->type_name("NAME");
+    hook->add_option("--prefix", table.arguments().prefix, "That of galley mcp --prefix")
+        ->type_name("TEXT");
+  }
 }
 
 void add_exec_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* exec = table.add("exec", "Run a command on the proposed tree; stage what it changes",
-                             kTransactionGroup);
-  table.add_tx(exec);
-  table.add_begin(exec);
-  exec->add_flag("--keep-on-failure", args.exec.keep_on_failure,
-                 "Stage the changes of a command that failed too");
-  exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
-  exec->add_flag("--commit", args.exec.commits,
-                 "Commit its changes when it ends, whatever its status, if the gate approves")
-      ->excludes("--begin");
-  exec->add_flag("--drop-on-failure", args.exec.drops_on_failure,
-                 "With --commit: drop the changes of a command that failed")
-      ->needs("--commit");
-  exec->get_option("--keep-on-failure")->excludes("--commit");
-  table.add_exec_options(exec);
-  exec->add_option("words", args.words, "Program and arguments, after --")
-      ->type_name("COMMAND")
-      ->required();
+  if (CLI::App* exec = table.add(
+          "exec", "Run a command on the proposed tree; stage what it changes", kTransactionGroup)) {
+    table.add_tx(exec);
+    table.add_begin(exec);
+    exec->add_flag("--keep-on-failure", args.exec.keep_on_failure,
+                   "Stage the changes of a command that failed too");
+    exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
+    exec->add_flag("--commit", args.exec.commits,
+                   "Commit its changes when it ends, whatever its status, if the gate approves")
+        ->excludes("--begin");
+    exec->add_flag("--drop-on-failure", args.exec.drops_on_failure,
+                   "With --commit: drop the changes of a command that failed")
+        ->needs("--commit");
+    exec->get_option("--keep-on-failure")->excludes("--commit");
+    table.add_exec_options(exec);
+    exec->add_option("words", args.words, "Program and arguments, after --")
+        ->type_name("COMMAND")
+        ->required();
+  }
 }
 
 void add_detach_keys(OptionTable& table, CLI::App* command) {
@@ -310,79 +346,86 @@ void add_reach_options(OptionTable& table, CLI::App* run) {
 
 void add_acp_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* acp = table.add(
-      "acp", "Run an agent for an editor that speaks the Agent Client Protocol", kTransactionGroup);
-  add_reach_options(table, acp);
-  acp->add_option("--commit", args.run.commit_time,
-                  "When to commit: ask after each turn, at the end of a turn, or of the session")
-      ->type_name("ask|turn|session");
-  acp->add_option("words", args.words, "An agent or another program, with its own arguments")
-      ->type_name("PROGRAM")
-      ->required();
+  if (CLI::App* acp =
+          table.add("acp", "Run an agent for an editor that speaks the Agent Client Protocol",
+                    kTransactionGroup)) {
+    add_reach_options(table, acp);
+    acp->add_option("--commit", args.run.commit_time,
+                    "When to commit: ask after each turn, at the end of a turn, or of the session")
+        ->type_name("ask|turn|session");
+    acp->add_option("words", args.words, "An agent or another program, with its own arguments")
+        ->type_name("PROGRAM")
+        ->required();
+  }
 }
 
 void add_run_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* run =
-      table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
-                kTransactionGroup);
-  run->add_option("--name", args.run.name, "A name for attach, stop and status")->type_name("NAME");
-  run->add_option("--resume", args.run.resume,
-                  "Continue in the transaction of a run that has ended")
-      ->type_name("N");
-  add_reach_options(table, run);
-  run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
-  CLI::Option* commit =
-      run->add_flag("--commit", args.run.commits, "Commit what it changed at the end");
-  CLI::Option* keep =
-      run->add_flag("--keep", args.run.keeps, "Keep it staged at the end, without a question");
-  CLI::Option* drop = run->add_flag("--drop", args.run.drops, "Drop it at the end");
-  commit->excludes(keep)->excludes(drop);
-  keep->excludes(drop);
-  table.add_git_commits(run);
-  add_detach_keys(table, run);
-  run->add_option("words", args.words, "An agent or another program, with its own arguments")
-      ->type_name("PROGRAM")
-      ->required();
-  CLI::App* attach = table.add("attach", "Give this terminal to a program that galley run started",
-                               kTransactionGroup);
-  attach
-      ->add_option("id", args.id,
-                   "Name of the run, or the first digits of its id; the only one by default")
-      ->type_name("N");
-  add_detach_keys(table, attach);
-  CLI::App* stop = table.add("stop", "End a program that galley run started; keep what it changed",
-                             kTransactionGroup);
-  stop->add_option("id", args.id,
-                   "Name of the run, or the first digits of its id; the only one by default")
-      ->type_name("N");
-  CLI::App* sync = table.add("sync", "Give a program that galley run started what others committed",
-                             kTransactionGroup);
-  sync->add_option("--wait", args.run.idle_wait_s,
-                   "Wait so long until the program is idle (default 3, 0: do not wait)")
-      ->type_name("SECONDS");
-  sync->add_option("id", args.id,
-                   "Name of the run, or the first digits of its id; the only one by default")
-      ->type_name("N");
+  if (CLI::App* run =
+          table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
+                    kTransactionGroup)) {
+    run->add_option("--name", args.run.name, "A name for attach, stop and status")
+        ->type_name("NAME");
+    run->add_option("--resume", args.run.resume,
+                    "Continue in the transaction of a run that has ended")
+        ->type_name("N");
+    add_reach_options(table, run);
+    run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
+    CLI::Option* commit =
+        run->add_flag("--commit", args.run.commits, "Commit what it changed at the end");
+    CLI::Option* keep =
+        run->add_flag("--keep", args.run.keeps, "Keep it staged at the end, without a question");
+    CLI::Option* drop = run->add_flag("--drop", args.run.drops, "Drop it at the end");
+    commit->excludes(keep)->excludes(drop);
+    keep->excludes(drop);
+    table.add_git_commits(run);
+    add_detach_keys(table, run);
+    run->add_option("words", args.words, "An agent or another program, with its own arguments")
+        ->type_name("PROGRAM")
+        ->required();
+  }
+  if (CLI::App* attach = table.add(
+          "attach", "Give this terminal to a program that galley run started", kTransactionGroup)) {
+    attach
+        ->add_option("id", args.id,
+                     "Name of the run, or the first digits of its id; the only one by default")
+        ->type_name("N");
+    add_detach_keys(table, attach);
+  }
+  if (CLI::App* stop =
+          table.add("stop", "End a program that galley run started; keep what it changed",
+                    kTransactionGroup)) {
+    stop->add_option("id", args.id,
+                     "Name of the run, or the first digits of its id; the only one by default")
+        ->type_name("N");
+  }
+  if (CLI::App* sync =
+          table.add("sync", "Give a program that galley run started what others committed",
+                    kTransactionGroup)) {
+    sync->add_option("--wait", args.run.idle_wait_s,
+                     "Wait so long until the program is idle (default 3, 0: do not wait)")
+        ->type_name("SECONDS");
+    sync->add_option("id", args.id,
+                     "Name of the run, or the first digits of its id; the only one by default")
+        ->type_name("N");
+  }
 }
 
 }  // namespace
 
 void add_transaction_commands(OptionTable& table) {
-  if (table.wants({"begin", "status", "diff", "review", "call", "edit", "validate", "approve",
-                   "commit", "rollback"})) {
-    add_stage_commands(table);
-    add_rollback_command(table);
-  }
-  if (table.wants({"replay"})) add_replay_command(table);
-  if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
-  if (table.wants({"exec"})) add_exec_command(table);
-  if (table.wants({"run", "attach", "stop", "sync"})) add_run_commands(table);
-  if (table.wants({"acp"})) add_acp_command(table);
-  if (table.wants({"mcp"})) add_mcp_command(table);
-  if (table.wants({"serve"})) add_serve_command(table);
-  if (table.wants({"worker", "submit", "jobs"})) add_job_commands(table);
-  if (table.wants({"agent-hook"})) add_agent_hook_command(table);
+  add_stage_commands(table);
+  add_gate_commands(table);
+  add_rollback_command(table);
+  add_replay_command(table);
+  add_candidate_commands(table);
+  add_exec_command(table);
+  add_run_commands(table);
+  add_acp_command(table);
+  add_mcp_command(table);
+  add_serve_command(table);
+  add_job_commands(table);
+  add_agent_hook_command(table);
 }
 
 }  // namespace galley
