@@ -28,6 +28,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/git/git_program.h"
+#include "staging/git/git_writer.h"
 #include "staging/git/merged_tree.h"
 #include "staging/overlay/stage_edits.h"
 #include "tools/edit_formats.h"
@@ -36,9 +37,6 @@ namespace galley {
 namespace {
 
 using Kind = CheckSource::Kind;
-
-/// The maximum number of files that are compared individually with a file of another side.
-constexpr size_t kMaxSettledFiles = 100;
 
 /// Options that make every git command print the same raw diff.
 const std::vector<std::string> kRawDiff = {"--raw", "-z", "--no-abbrev", "-M",
@@ -75,6 +73,22 @@ bool replaces_any(const std::string& path, const std::set<std::string>& others) 
 
 MergeEntry new_entry(const GitRawChange& change) {
   return {fmt::format("{:06o}", change.new_mode), change.new_id};
+}
+
+/// Whether a submodule is removed, or is made of a file or the other way round.
+bool changes_submodule(const GitRawChange& change) {
+  const auto is_submodule = [](uint32_t mode) { return (mode & kGitTypeMask) == kGitLinkMode; };
+  return change.old_mode != 0 && is_submodule(change.old_mode) != is_submodule(change.new_mode);
+}
+
+/// The paths that a diff removes or moves.
+std::set<std::string> removed_paths(const std::vector<GitRawChange>& changes) {
+  std::set<std::string> gone;
+  for (const GitRawChange& change : changes) {
+    if (change.status == 'D') gone.insert(change.path);
+    if (!change.from.empty()) gone.insert(change.from);
+  }
+  return gone;
 }
 
 std::string without_line_end(std::string text) {
@@ -126,6 +140,9 @@ struct GitCheck::State {
   Result<std::vector<GitRawChange>> without_files_of(const std::string& commit,
                                                      std::vector<GitRawChange> changes,
                                                      const DiffFrom& diff);
+  Result<std::vector<GitRawChange>> taken_into_base(const std::vector<GitPathChange>& files,
+                                                    std::vector<GitRawChange> changes,
+                                                    const DiffFrom& diff);
   Result<std::vector<std::string>> parents_of(const std::string& commit) const;
   Result<std::vector<std::string>> sides_of_head() const;
   Result<std::vector<std::string>> merge_heads() const;
@@ -326,59 +343,52 @@ Result<std::vector<GitRawChange>> GitCheck::State::against_all(
   }
   GALLEY_ASSIGN(auto changes, diff(merged->tree));
   // A conflict that was resolved with the file of one side is not a change.
-  std::string settled = merged->tree;
-  size_t count = 0;
-  for (const GitRawChange& change : changes) {
+  const auto is_settled = [&](const GitRawChange& change) {
     const auto conflict = merged->conflicts.find(change.path);
-    if (conflict == merged->conflicts.end() || ++count > kMaxSettledFiles) continue;
-    const bool is_gone = change.status == 'D';
-    const MergeEntry now = is_gone ? MergeEntry() : new_entry(change);
+    if (conflict == merged->conflicts.end()) return false;
     const auto& theirs = conflict->second;
-    const bool is_of_a_side = is_gone
-                                  ? theirs.size() < sides.size()
-                                  : std::find(theirs.begin(), theirs.end(), now) != theirs.end();
-    if (!is_of_a_side) continue;
-    GALLEY_ASSIGN(settled, tree_with(git, settled, change.path, now));
-    if (settled.empty()) settled = layout.empty_tree();
+    if (change.status == 'D') return theirs.size() < sides.size();
+    return std::find(theirs.begin(), theirs.end(), new_entry(change)) != theirs.end();
+  };
+  set_base(merged->tree);
+  std::vector<GitPathChange> settled;
+  for (const GitRawChange& change : changes) {
+    const auto path = RelPath::parse(change.path);
+    if (!path || changes_submodule(change) || !is_settled(change)) continue;
+    settled.push_back({*path, change.new_mode, change.new_id});
   }
-  set_base(settled);
-  if (settled == merged->tree) return changes;
-  return diff(settled);
+  return taken_into_base(settled, std::move(changes), diff);
 }
 
 /// Takes the files that are equal in `commit` into the base: they came from there, for example by
 /// `git cherry-pick`. The rules are never taken.
 Result<std::vector<GitRawChange>> GitCheck::State::without_files_of(
     const std::string& commit, std::vector<GitRawChange> changes, const DiffFrom& diff) {
-  std::vector<std::string> words = {"--literal-pathspecs", "ls-tree", "-z",
-                                    "--full-tree",         commit,    "--"};
-  std::set<std::string> gone;
-  for (const GitRawChange& change : changes) {
-    if (change.status == 'D') gone.insert(change.path);
-    if (!change.from.empty()) gone.insert(change.from);
-  }
-  std::map<std::string, const GitRawChange*> looked_at;
+  GALLEY_ASSIGN(const std::string their_tree, resolve(commit, "tree"));
+  const GitTree theirs(trees, their_tree);
+  const std::set<std::string> gone = removed_paths(changes);
+  std::vector<GitPathChange> same;
   for (const GitRawChange& change : changes) {
     const auto path = RelPath::parse(change.path);
-    const bool is_new = change.status != 'D' && path && !path->is_configuration();
+    const bool is_new =
+        change.status != 'D' && path && !path->is_configuration() && !changes_submodule(change);
     if (!is_new || replaces_any(change.path, gone)) continue;
-    if (looked_at.size() == kMaxSettledFiles) break;
-    looked_at[change.path] = &change;
-    words.push_back(change.path);
+    const auto entry = theirs.entry(*path);
+    if (!entry && entry.error().kind == ErrorKind::kRefused) continue;  // below a link
+    if (!entry) return fail(entry.error());
+    if (entry->mode != change.new_mode || entry->id != change.new_id) continue;
+    same.push_back({*path, change.new_mode, change.new_id});
   }
-  if (looked_at.empty()) return changes;
-  GALLEY_ASSIGN(const std::string listed, git.run(words));
-  std::string tree = base->id();
-  for (const std::string& line : split_at_nul(listed)) {
-    const size_t tab = line.find('\t');
-    const auto change = looked_at.find(line.substr(std::min(tab, line.size() - 1) + 1));
-    if (change == looked_at.end()) continue;
-    const MergeEntry now = new_entry(*change->second);
-    if (!line.starts_with(now.mode + " ") || line.substr(0, tab).find(now.id) == line.npos)
-      continue;
-    GALLEY_ASSIGN(tree, tree_with(git, tree, change->first, now));
-  }
-  if (tree == base->id()) return changes;
+  return taken_into_base(same, std::move(changes), diff);
+}
+
+/// Makes the base one that has these files too. Returns the difference to it.
+Result<std::vector<GitRawChange>> GitCheck::State::taken_into_base(
+    const std::vector<GitPathChange>& files, std::vector<GitRawChange> changes,
+    const DiffFrom& diff) {
+  if (files.empty()) return changes;
+  const GitWriters writers(git);
+  GALLEY_ASSIGN(const std::string tree, GitWriter(writers, false).tree(*trees, base->id(), files));
   set_base(tree);
   return diff(tree);
 }

@@ -101,7 +101,8 @@ class TreeMaker {
   Result<std::string> line_of_changed(const GitTreeEntry* old, const std::string& name,
                                       const ChangedFolder& changed, const std::string& path) {
     const uint32_t type = old == nullptr ? 0 : old->mode & kGitTypeMask;
-    if (type == kGitLinkMode) return fail(submodule_error(path));
+    const bool moves_link = changed.own != nullptr && changed.own->mode == kGitLinkMode;
+    if (type == kGitLinkMode && !moves_link) return fail(submodule_error(path));
     if (changed.own != nullptr && changed.own->mode != 0) {
       return line_of(changed.own->mode, changed.own->id, name);
     }

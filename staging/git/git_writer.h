@@ -20,7 +20,7 @@ namespace galley {
 struct GitPathChange {
   RelPath path = RelPath::root();
   uint32_t mode = 0;  ///< git's; 0: the path is removed
-  std::string id;     ///< of the blob
+  std::string id;     ///< of the blob, or of the commit of a submodule
 };
 
 /// The processes of git that write objects into a repository. Each writes one after the other, so
@@ -58,7 +58,7 @@ class GitWriter {
   Result<std::vector<std::string>> blobs(const std::vector<std::string>& files) const;
   /// Writes the trees in which `base` and its copy with these changes differ, and returns the id of
   /// the copy. Directories in which nothing changes are not read. Empty directories are dropped.
-  /// Errors: kRefused `git.submodule` for a path below a submodule.
+  /// Errors: kRefused `git.submodule` for a path below a submodule, and for a file in its place.
   Result<std::string> tree(const GitTrees& trees, const std::string& base,
                            const std::vector<GitPathChange>& changes) const;
   /// Writes a commit. The author and the committer are those of git's configuration. It is signed

@@ -8,7 +8,6 @@
 namespace galley {
 namespace {
 
-constexpr std::string_view kTreeMode = "040000";
 constexpr size_t kMaxMergedSides = 8;
 
 std::vector<std::string> revisions_of(std::string_view text) {
@@ -97,37 +96,6 @@ Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
     ours = first_line(made.output);
   }
   return std::optional(std::move(all));
-}
-
-Result<std::string> tree_with(const GitProgram& git, const std::string& tree, std::string_view path,
-                              const MergeEntry& entry) {
-  const size_t slash = path.find('/');
-  const std::string name(path.substr(0, slash));
-  std::string listed;
-  if (!tree.empty()) {
-    GALLEY_ASSIGN(listed, git.run({"ls-tree", "-z", tree}));
-  }
-  std::string lines;
-  std::string folder;
-  for (const std::string& line : split_at_nul(listed)) {
-    if (line.substr(line.find('\t') + 1) != name) {
-      lines += line + '\0';
-    } else if (line.starts_with(kTreeMode)) {
-      const size_t id = line.rfind(' ', line.find('\t')) + 1;
-      folder = line.substr(id, line.find('\t') - id);
-    }
-  }
-  std::string own;
-  if (slash != std::string_view::npos) {
-    GALLEY_ASSIGN(const std::string inner, tree_with(git, folder, path.substr(slash + 1), entry));
-    if (!inner.empty()) own = std::string(kTreeMode) + " tree " + inner;
-  } else if (!entry.mode.empty()) {
-    own = entry.mode + (entry.mode == "160000" ? " commit " : " blob ") + entry.id;
-  }
-  if (!own.empty()) lines += own + "\t" + name + '\0';
-  if (lines.empty()) return std::string();
-  GALLEY_ASSIGN(const std::string made, git.run({"mktree", "-z", "--missing"}, lines));
-  return first_line(made);
 }
 
 Result<bool> have_same_file(const GitProgram& git, const std::string& a, const std::string& b,

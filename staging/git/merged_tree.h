@@ -36,12 +36,6 @@ struct MergedTree {
 [[nodiscard]] Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
                                                             std::vector<std::string> commits);
 
-/// Returns the id of `tree` with `entry` at `path`. An entry without a mode removes the file. The
-/// id is empty if no file remains.
-/// Errors: those of GitProgram.
-[[nodiscard]] Result<std::string> tree_with(const GitProgram& git, const std::string& tree,
-                                            std::string_view path, const MergeEntry& entry);
-
 /// Whether two commits have the same file at a path, or neither has one.
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<bool> have_same_file(const GitProgram& git, const std::string& a,

@@ -588,7 +588,8 @@ class Pushing(HookCase):
                 self.assert_done(self.commit_file(f"{topic}.txt", "mine\n"))
                 if is_known:
                     self.assert_done(self.run_git("push", "-q", "origin", topic))
-                self.let_others_push({f"secret/{topic}": "x\n", f"{topic}.json": "[\n"})
+                many = {f"secret/{topic}.d/{number}": "x\n" for number in range(200)}
+                self.let_others_push({f"secret/{topic}": "x\n", f"{topic}.json": "[\n", **many})
                 self.git("-c", "core.hooksPath=/dev/null", "cherry-pick", "origin/main")
                 self.assert_done(self.run_git("push", "-q", "origin", topic))
                 # A file that differs from the one there is the person's own, like its deletion.

@@ -65,20 +65,7 @@ TEST_F(MergedTreeTest, ReportsConflictsWithTheFileOfEachSide) {
   ASSERT_EQ(sides.size(), 2U);
   EXPECT_EQ(sides[0], (MergeEntry{"100644", id_of("a:deep/er/file")}));
   EXPECT_EQ(sides[1], (MergeEntry{"100644", id_of("b:deep/er/file")}));
-  const std::string settled = tree_with(git_, merged->tree, "deep/er/file", sides[1]).value();
-  EXPECT_EQ(settled, id_of("b^{tree}"));
   EXPECT_EQ(scratch_.output_of("status --porcelain"), "") << "the work tree is left alone";
-}
-
-TEST_F(MergedTreeTest, AFileCanBeRemovedAndAddedInANewFolder) {
-  const std::string tree = id_of("main^{tree}");
-  const std::string without = tree_with(git_, tree, "deep/er/file", {}).value();
-  EXPECT_EQ(scratch_.output_of("ls-tree -r --name-only " + without), "both\n");
-  const MergeEntry file = {"100755", id_of("main:both")};
-  const std::string with = tree_with(git_, tree, "new/folder/file", file).value();
-  EXPECT_EQ(scratch_.output_of("ls-tree -r --name-only " + with),
-            "both\ndeep/er/file\nnew/folder/file\n");
-  EXPECT_EQ(tree_with(git_, without, "both", {}).value(), "") << "nothing is left";
 }
 
 TEST_F(MergedTreeTest, FilesOfCommitsAreComparedByTheirContent) {
