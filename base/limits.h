@@ -17,5 +17,6 @@ inline constexpr int kMaxJsonDepth = 128;                       ///< nesting of 
 inline constexpr size_t kMaxConfigBytes = size_t{1} << 20U;     ///< galley.toml or a rule file
 inline constexpr size_t kMaxSymlinkBytes = 4095;                ///< the target of a symbolic link
 inline constexpr size_t kMaxFindings = 10'000;                  ///< findings kept of one validator
+inline constexpr size_t kMaxParsedFindings = 100'000;           ///< findings read of one output
 
 }  // namespace galley::limits

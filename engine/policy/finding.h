@@ -3,6 +3,7 @@
 #include <galley/verdict.h>
 
 #include <cstddef>
+#include <string_view>
 
 namespace galley {
 
@@ -10,6 +11,10 @@ namespace galley {
 inline constexpr size_t kMaxFindingBytes = 1000;
 /// The maximum size of a command's output in a finding: its beginning and its end are kept.
 inline constexpr size_t kMaxFindingOutputBytes = size_t{8} << 10U;
+
+/// The rule of a finding which says that not all findings are known. Nothing suppresses it: what
+/// is not known may refuse.
+inline constexpr std::string_view kTooManyFindings = "gate.too_many_findings";
 
 using Severity = Finding::Severity;
 

@@ -65,13 +65,15 @@ ValidatorOutcome run_one(Validator& validator, const ValidatorContext& context) 
     outcome.run.findings = outcome.findings.size();
     if (outcome.findings.size() > limits::kMaxFindings) {
       Finding rest;
-      rest.rule = "gate.too_many_findings";
-      rest.severity = Severity::kNote;
+      rest.rule = kTooManyFindings;
       rest.message = fmt::format("{} had {} more findings than are kept", validator.name(),
                                  outcome.findings.size() - limits::kMaxFindings);
-      // Errors first, so that cutting the list can never turn a refusal into an approval.
+      rest.remedy = "mend some of them, or judge fewer files at once";
+      // Errors come first. Those that are kept may be suppressed, so an error that is cut off must
+      // refuse by itself.
       std::stable_sort(outcome.findings.begin(), outcome.findings.end(),
                        [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+      rest.severity = outcome.findings[limits::kMaxFindings].severity;
       outcome.findings.resize(limits::kMaxFindings);
       outcome.findings.push_back(std::move(rest));
     }

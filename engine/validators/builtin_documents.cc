@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "engine/policy/toml_document.h"
 #include "engine/validators/builtin.h"
@@ -21,7 +22,6 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxDepth = 1000;
-constexpr size_t kMaxDuplicates = 20;
 
 /// Parses a JSON text without building it: finds depth, duplicate keys and the place of an error.
 class JsonWalk final : public nlohmann::json_sax<nlohmann::json> {
@@ -44,7 +44,7 @@ class JsonWalk final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
-    if (!keys_.back().insert(name).second && duplicates_.size() < kMaxDuplicates) {
+    if (!keys_.back().insert(name).second && duplicates_.size() <= limits::kMaxFindings) {
       duplicates_.push_back(name);
     }
     return true;

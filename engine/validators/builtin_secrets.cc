@@ -28,7 +28,7 @@ class SecretsValidator final : public FileValidator {
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 3}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 4}),
         source_(std::move(source)) {}
 
  protected:
@@ -50,7 +50,7 @@ class SecretsValidator final : public FileValidator {
     for (const LineBlock& block : added_lines(file.before, lines)) {
       const std::string_view text = lines.span(block.begin, block.end);
       GALLEY_ASSIGN(const auto matches, rules->find(file.change.path.str(), text));
-      for (const SecretMatch& match : matches) report(match, text, block.begin, sink);
+      for (const SecretMatch& match : matches) report(match, lines, block.begin, sink);
     }
     return {};
   }
@@ -67,16 +67,23 @@ class SecretsValidator final : public FileValidator {
   }
 
   /// A finding is printed, logged and sent to models, so it must not contain the secret.
-  static void report(const SecretMatch& match, std::string_view block, uint32_t first_line,
+  static void report(const SecretMatch& match, const Lines& lines, uint32_t first_line,
                      FindingSink& sink) {
-    const auto [line, column] = FindingSink::place(block, match.begin);
+    const size_t begin = lines.offset(first_line) + match.begin;
+    const size_t line = lines.line_at(begin);
     const size_t length = match.end - match.begin;
     const std::string shown = length <= 2 * kShownBytes
                                   ? std::string("…")
-                                  : fmt::format("{}…", block.substr(match.begin, kShownBytes));
-    sink.add("secrets." + match.rule, first_line + line, column,
-             fmt::format("looks like {} ({} {} bytes)",
-                         match.description.empty() ? match.rule : match.description, shown, length),
+                                  : fmt::format("{}…", lines.text().substr(begin, kShownBytes));
+    const std::string& what = match.description.empty() ? match.rule : match.description;
+    if (match.is_over_limit) {
+      sink.add(kTooManyFindings, 0, 0,
+               "it has more places that look like " + what + " than are reported",
+               "mend some of them");
+    }
+    sink.add("secrets." + match.rule, static_cast<uint32_t>(line + 1),
+             static_cast<uint32_t>(begin - lines.offset(line) + 1),
+             fmt::format("looks like {} ({} {} bytes)", what, shown, length),
              "take it out and revoke it if it is real; galley.toml can let comments say that it is "
              "not a secret (`findings.suppress_secrets`)");
   }

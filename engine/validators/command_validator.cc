@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/glob.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/printable.h"
 #include "base/result.h"
 #include "engine/policy/policy.h"
@@ -28,6 +29,7 @@ struct VisibleInputs {
   GlobList ignored;  ///< directories that persist between runs
 };
 
+constexpr int kRulesVersion = 2;  ///< of how output is judged: part of the cache key
 constexpr uint64_t kMaxHashedFileBytes = uint64_t{256} << 10U;
 constexpr uint64_t kMaxHashedBytes = uint64_t{32} << 20U;
 constexpr int64_t kRacyNs = 2'000'000'000;  // a younger file may change again within one timestamp
@@ -161,6 +163,8 @@ class CommandValidator final : public Validator {
                        Findings& findings);
   Result<std::vector<Finding>> read_output(const CommandResult& result,
                                            const SourceText& text) const;
+  std::optional<Finding> unread(const CommandResult& result, const std::vector<Finding>& said,
+                                RunEnd end) const;
   void add_unformatted(const Proposal& proposal, const Overlay& overlay, Findings& findings) const;
   Result<Findings> only_new(const ValidatorContext& context, Findings findings);
   /// The beginning of a finding that reports only the exit status.
@@ -191,8 +195,8 @@ Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& conte
         files += file.str() + '\0';
       }
       const ContentId base = config_.only_new ? context.tree.proposal().id() : ContentId();
-      key = ContentId::of(config_fingerprint(config_) + seen->hex() + base.hex() + files +
-                          parts_.surroundings);
+      key = ContentId::of(fmt::format("rules {}\n", kRulesVersion) + config_fingerprint(config_) +
+                          seen->hex() + base.hex() + files + parts_.surroundings);
       if (auto known = parts_.cache->get(*key)) return ValidatorReport{std::move(*known), true};
     }
   }
@@ -243,6 +247,7 @@ Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
     return content ? std::move(*content) : nullptr;
   };
   GALLEY_ASSIGN(auto said, read_output(result, text));
+  if (auto rest = unread(result, said, end)) findings.push_back(*std::move(rest));
   bool has_complaint = false;
   for (Finding& finding : said) {
     const std::string shown = printable_line(finding.path, kMaxFindingBytes);
@@ -289,11 +294,44 @@ Result<std::vector<Finding>> CommandValidator::read_output(const CommandResult& 
   }
   if (result.standard_output.omitted_bytes > 0) {
     return fail(ErrorKind::kQuota, "validator.output",
-                fmt::format("it wrote more than {} bytes; raise max_output_bytes or use "
-                            "parser_file",
-                            config_.max_output_bytes));
+                fmt::format("{} bytes of the document were left out; raise max_output_bytes, its "
+                            "own and that of [sandbox], or use parser_file",
+                            result.standard_output.omitted_bytes));
   }
   return reader_.read(output, text);
+}
+
+/// Says that not all findings are known. If the command itself has no complaint and no error is
+/// among the known ones, that does not block.
+std::optional<Finding> CommandValidator::unread(const CommandResult& result,
+                                                const std::vector<Finding>& said,
+                                                RunEnd end) const {
+  const uint64_t omitted =
+      result.standard_output.omitted_bytes + result.standard_error.omitted_bytes;
+  const bool reads_lines = config_.parser != OutputParser::kNone && config_.parser_file.empty() &&
+                           !reader_.reads_document(result.standard_output.text());
+  Finding finding;
+  if (said.size() > limits::kMaxParsedFindings) {
+    finding.message = fmt::format("{} reported more than {} findings; the others were not read",
+                                  config_.name, limits::kMaxParsedFindings);
+  } else if (reads_lines && omitted > 0) {
+    finding.message =
+        fmt::format("{} bytes of the output of {} were left out, and findings may be in them",
+                    omitted, config_.name);
+  } else {
+    return {};
+  }
+  finding.rule = kTooManyFindings;
+  const bool has_error = std::any_of(said.begin(), said.end(), [](const Finding& one) {
+    return one.severity == Severity::kError;
+  });
+  finding.severity = end == RunEnd::kNoComplaint && !has_error
+                         ? std::min(Severity::kWarning, config_.severity)
+                         : config_.severity;
+  finding.remedy =
+      "mend some of them, judge fewer files at once, or raise max_output_bytes, its own and that "
+      "of [sandbox]";
+  return finding;
 }
 
 /// Reports a finding for each file that the fixer would change; `galley validate --fix` keeps the

@@ -127,7 +127,9 @@ std::vector<Finding> without_known(std::vector<Finding> findings, const std::vec
   std::vector<Finding> fresh;
   for (Finding& finding : findings) {
     const auto line = origins.before(finding.path, finding.line);
-    const auto count = line ? counts.find(key(finding, finding.path, *line)) : counts.end();
+    const bool is_comparable = line && finding.rule != kTooManyFindings;
+    const auto count =
+        is_comparable ? counts.find(key(finding, finding.path, *line)) : counts.end();
     if (count == counts.end() || count->second == 0) {
       fresh.push_back(std::move(finding));
       continue;

@@ -60,7 +60,7 @@ ToolPlace place_at(const json& node, const char* line, const char* column) {
 }
 
 bool has_enough(const std::vector<Finding>& findings) {
-  return findings.size() > limits::kMaxFindings;
+  return findings.size() > limits::kMaxParsedFindings;
 }
 
 // --- eslint: https://eslint.org/docs/latest/use/formatters/#json --------------------------------

@@ -289,7 +289,7 @@ void OutputReader::read_lines(std::string_view output, OutputSources& sources,
   const Lines lines(output);
   LinePatterns::Match match;
   size_t fixits = 0;  // of the last finding
-  for (size_t i = 0; i < lines.size() && findings.size() <= limits::kMaxFindings; ++i) {
+  for (size_t i = 0; i < lines.size() && findings.size() <= limits::kMaxParsedFindings; ++i) {
     if (!patterns_->match(without_terminator(lines[i]), match)) continue;
     if (match.has("fix")) {
       // Two places cannot be merged into one replacement without the text between them.

@@ -154,7 +154,7 @@ void read_case(const pugi::xml_node& test, std::vector<Finding>& findings) {
 
 void read_suite(const pugi::xml_node& suite, int depth, std::vector<Finding>& findings) {
   for (const pugi::xml_node& child : suite.children()) {
-    if (findings.size() > limits::kMaxFindings) return;
+    if (findings.size() > limits::kMaxParsedFindings) return;
     const std::string_view name = child.name();
     if (name == "testcase") read_case(child, findings);
     if (name == "testsuite" && depth < kMaxSuiteDepth) read_suite(child, depth + 1, findings);
@@ -172,7 +172,7 @@ Result<std::vector<Finding>> read_sarif(std::string_view text) {
     const json& results = at(run, "results");
     if (!results.is_array()) continue;
     for (const json& result : results) {
-      if (findings.size() > limits::kMaxFindings) return findings;
+      if (findings.size() > limits::kMaxParsedFindings) return findings;
       if (!is_settled(result)) findings.push_back(finding_of(result, run));
     }
   }

@@ -49,7 +49,7 @@ const Frame* own_frame(const std::vector<Frame>& frames, OutputSources& sources)
 }
 
 bool is_full(const std::vector<Finding>& findings) {
-  return findings.size() > limits::kMaxFindings;
+  return findings.size() > limits::kMaxParsedFindings;
 }
 
 const re2::RE2& python_frame() {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxRules = 2000;
 constexpr size_t kMaxPatternBytes = 64 << 10U;
-constexpr size_t kMaxMatchesPerRule = 100;
+constexpr size_t kMaxMatchesPerRule = 1000;
 constexpr int kMaxGroups = 32;
 
 /// A regular expression that is compiled at its first use. Keywords make most rules unnecessary,
@@ -291,7 +291,7 @@ void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::stri
   const int count = std::min(pattern.NumberOfCapturingGroups(), kMaxGroups) + 1;
   std::vector<re2::StringPiece> groups(static_cast<size_t>(count));
   size_t found = 0;
-  for (size_t at = 0; at <= text.size() && found < kMaxMatchesPerRule;) {
+  for (size_t at = 0; at <= text.size() && found <= kMaxMatchesPerRule;) {
     if (!pattern.Match(whole, at, text.size(), re2::RE2::UNANCHORED, groups.data(), count)) {
       return;
     }
@@ -307,7 +307,7 @@ void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::stri
     if (rule.entropy > 0 && entropy_of(suspect.secret) <= rule.entropy) continue;
     if (is_allowed(rule, global, suspect)) continue;
     out.push_back({rule.id, rule.description, secret_begin, secret_begin + secret.size()});
-    ++found;
+    out.back().is_over_limit = ++found > kMaxMatchesPerRule;
   }
 }
 

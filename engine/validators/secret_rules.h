@@ -19,6 +19,7 @@ struct SecretMatch {
   std::string description;
   size_t begin = 0;  ///< byte range of the secret in the text
   size_t end = 0;
+  bool is_over_limit = false;  ///< the rule has further matches, which are not looked for
 };
 
 /// Returns the Shannon entropy in bits per byte (Shannon 1948).

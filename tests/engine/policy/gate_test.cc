@@ -404,6 +404,20 @@ TEST_F(JudgedFindings, FindingsInTheBaselineDoNotBlock) {
   EXPECT_EQ(verdict.findings.at(0).suppression, kBaselineSuppression);
 }
 
+TEST_F(JudgedFindings, ErrorsBeyondTheLimitRefuseAlsoIfAllOthersAreSuppressed) {
+  base(kSuppressed);
+  propose(std::string(kSuppressed) + "int d;\n");
+  configure(kValidator);
+  add("noisy", [this](const ValidatorContext&) -> Result<ValidatorReport> {
+    Finding one = finding(Severity::kError);
+    one.path = path_;
+    ValidatorReport report;
+    report.findings.assign(limits::kMaxFindings + 1, one);
+    return report;
+  });
+  EXPECT_EQ(reason(judge_all()), "gate.validator_failed");
+}
+
 TEST_F(JudgedFindings, AProposedBaselineIsNotUsedAndNeedsAnApproval) {
   EXPECT_TRUE(overlay_.write(rel("known.json"),
                              "{\"schema\":\"galley.baseline/1\",\"findings\":[{\"fingerprint\":\"" +

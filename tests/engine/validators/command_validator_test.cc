@@ -1,4 +1,5 @@
 #include "engine/validators/command_validator.h"
+#include "base/limits.h"
 
 #include "engine/validators/fix.h"
 #include "staging/sandbox/fake_command_runner.h"
@@ -10,6 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 CommandResult ended(int code, std::string out = "", std::string err = "") {
@@ -228,6 +230,22 @@ TEST_F(CommandValidators, OnlyNewOmitsFindingsOfTheUnchangedTree) {
       << "though the base has the same message, on a line that went";
 }
 
+// Limit: kMaxParsedFindings of base/limits.h
+TEST_F(CommandValidators, OnlyNewKeepsThatNotAllFindingsWereRead) {
+  command("parser = \"gcc\"\nonly_new = true\n");
+  std::string output;
+  for (size_t i = 1; i <= limits::kMaxParsedFindings + 50; ++i) {
+    output += "src/b.c:" + std::to_string(i) + ":1: error: old\n";
+  }
+  answer([output](const Command&, Overlay&) -> Result<CommandResult> { return ended(1, output); });
+  base("src/b.c", std::string(limits::kMaxParsedFindings + 50, '\n'));
+  propose("src/a.c", "int x;\n");
+  const auto report = run();
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(report.findings[0].rule, kTooManyFindings);
+  EXPECT_EQ(report.findings[0].severity, Severity::kError);
+}
+
 TEST_F(CommandValidators, OnlyNewWithoutAParserComparesOnlyTheStatus) {
   command("only_new = true\n");
   int runs = 0;
@@ -378,6 +396,26 @@ TEST_F(CommandValidators, CutOffDocumentMeansItCannotJudge) {
     return result;
   });
   EXPECT_THAT(error(), HasSubstr("raise max_output_bytes"));
+}
+
+TEST_F(CommandValidators, WhatIsCutOffOfLinesIsAFindingThatBlocksACommandThatComplains) {
+  propose("src/a.c", "int x;\n");
+  const auto severity_of = [&](int status, bool cuts_errors, const std::string& more) {
+    command("parser = \"gcc\"\n" + more);
+    answer([=](const Command&, Overlay&) -> Result<CommandResult> {
+      CommandResult result = ended(status, "src/a.c:1:1: warning: w\n");
+      (cuts_errors ? result.standard_error : result.standard_output).omitted_bytes = 10;
+      return result;
+    });
+    for (const Finding& one : run().findings) {
+      if (one.rule == kTooManyFindings) return one.severity;
+    }
+    return Severity::kNote;
+  };
+  EXPECT_EQ(severity_of(1, false, ""), Severity::kError);
+  EXPECT_EQ(severity_of(1, true, ""), Severity::kError);
+  EXPECT_EQ(severity_of(1, false, "only_new = true\n"), Severity::kError);
+  EXPECT_EQ(severity_of(0, false, ""), Severity::kWarning);
 }
 
 TEST_F(CommandValidators, SettingsReachTheRunner) {

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "engine/validators/secret_rules.h"
 #include "validator_fixture.h"
 
@@ -8,6 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -38,6 +41,20 @@ TEST_F(Secrets, TheMessageDoesNotContainTheSecret) {
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_THAT(report.findings[0].message, Not(HasSubstr(github_token().substr(4))));
   EXPECT_THAT(report.findings[0].message, HasSubstr("ghp_…"));
+}
+
+TEST_F(Secrets, ThatMoreThanTheReportedOnesAreThereIsAFinding) {
+  const auto rules_of = [&](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += "TOKEN=" + github_token() + "\n";
+    propose("b.env", text);
+    std::map<std::string, size_t> rules;
+    for (const Finding& one : run().findings) ++rules[one.rule];
+    return rules;
+  };
+  EXPECT_THAT(rules_of(1000), ElementsAre(Pair("secrets.github-token", 1000)));
+  EXPECT_THAT(rules_of(1200),
+              ElementsAre(Pair(kTooManyFindings, 1), Pair("secrets.github-token", 1001)));
 }
 
 TEST_F(Secrets, ExistingSecretsAreNotReported) {
