@@ -159,6 +159,7 @@ class CommandValidator final : public Validator {
   using Findings = std::vector<Finding>;
   Result<ValidatorReport> untrusted() const;
   Result<Findings> run_on(const ValidatorContext& context);
+  Result<void> drop_report(const Proposal& proposal, Overlay& overlay) const;
   Result<void> run_one(const Command& command, Overlay& overlay, const ProposedTree& tree,
                        Findings& findings);
   Result<std::vector<Finding>> read_output(const CommandResult& result,
@@ -223,6 +224,7 @@ Result<CommandValidator::Findings> CommandValidator::run_on(const ValidatorConte
   const Proposal& proposal = context.tree.proposal();
   Overlay overlay = overlay_of(proposal, context.tree.workspace(), context.clock);
   const auto files = selected_files(config_, proposal.changes());
+  GALLEY_TRY(drop_report(proposal, overlay));
   Findings findings;
   for (Command& command : commands_of(config_, files, context)) {
     if (context.should_stop()) {
@@ -233,6 +235,17 @@ Result<CommandValidator::Findings> CommandValidator::run_on(const ValidatorConte
   }
   if (config_.fix) add_unformatted(proposal, overlay, findings);
   return findings;
+}
+
+/// A report that the proposal itself writes is not one of the command.
+Result<void> CommandValidator::drop_report(const Proposal& proposal, Overlay& overlay) const {
+  const auto report = RelPath::parse(config_.parser_file);
+  if (config_.parser_file.empty() || config_.fix || !report) return {};
+  const bool is_proposed =
+      std::any_of(proposal.changes().begin(), proposal.changes().end(), [&](const Change& change) {
+        return change.path == *report && change.after.kind == FileKind::kRegular;
+      });
+  return is_proposed ? overlay.remove(*report) : Result<void>();
 }
 
 Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,

@@ -369,6 +369,19 @@ TEST_F(CommandValidators, SarifIsReadFromAFile) {
   EXPECT_THAT(error(), HasSubstr("did not write out.sarif"));
 }
 
+TEST_F(CommandValidators, AProposedReportIsNotThatOfTheCommand) {
+  command("parser = \"sarif\"\nparser_file = \"out.sarif\"\n");
+  propose("src/a.c", "int x;\n");
+  propose("out.sarif", R"({"version": "2.1.0", "runs": []})");
+  answer([](const Command& command, Overlay& overlay) -> Result<CommandResult> {
+    CommandResult result = ended(0);
+    const auto report = overlay.read(command.collect.front());
+    if (report) result.collected[command.collect.front()] = **report;
+    return result;
+  });
+  EXPECT_THAT(error(), HasSubstr("did not write out.sarif"));
+}
+
 TEST_F(CommandValidators, JunitFailuresBecomeFindings) {
   command("parser = \"junit\"\n");
   propose("src/a.c", "int x;\n");
