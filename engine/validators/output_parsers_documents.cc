@@ -163,12 +163,26 @@ void read_suite(const pugi::xml_node& suite, int depth, std::vector<Finding>& fi
 
 }  // namespace
 
+namespace {
+
+tl::unexpected<Error> failed_without_findings(std::string_view format) {
+  return fail(ErrorKind::kInvalid, "validator.output",
+              fmt::format("its {} says that it failed, and has no finding that counts", format));
+}
+
+}  // namespace
+
 Result<std::vector<Finding>> read_sarif(std::string_view text) {
   GALLEY_ASSIGN(const json document, parse_output(text, "SARIF"));
   const json& runs = at(document, "runs");
   if (!runs.is_array()) return unreadable_as("SARIF", "it has no `runs`");
   std::vector<Finding> findings;
+  bool has_failed = false;
   for (const json& run : runs) {
+    const json& invocations = at(run, "invocations");
+    for (const json& one : invocations.is_array() ? invocations : json::array()) {
+      has_failed |= at(one, "executionSuccessful") == false;
+    }
     const json& results = at(run, "results");
     if (!results.is_array()) continue;
     for (const json& result : results) {
@@ -176,6 +190,7 @@ Result<std::vector<Finding>> read_sarif(std::string_view text) {
       if (!is_settled(result)) findings.push_back(finding_of(result, run));
     }
   }
+  if (has_failed && findings.empty()) return failed_without_findings("SARIF");
   return findings;
 }
 
@@ -190,6 +205,15 @@ Result<std::vector<Finding>> read_junit(std::string_view text) {
   }
   std::vector<Finding> findings;
   read_suite(root, 0, findings);
+  const auto has = [&](const char* count) {
+    const auto has_own = [count](const pugi::xml_node& node) {
+      return node.attribute(count).as_uint() > 0;
+    };
+    return has_own(root) || std::any_of(root.begin(), root.end(), has_own);
+  };
+  if (findings.empty() && (has("failures") || has("errors"))) {
+    return failed_without_findings("JUnit XML");
+  }
   return findings;
 }
 

@@ -178,6 +178,14 @@ TEST(OutputParsers, AnEndBeforeTheBeginningIsIgnored) {
   EXPECT_FALSE(read->front().replacement);
 }
 
+TEST(OutputParsers, AReportThatFailedWithoutAFindingIsAnError) {
+  EXPECT_FALSE(read_sarif(R"({"runs": [{"invocations": [{"executionSuccessful": false}]}]})"));
+  EXPECT_TRUE(read_sarif(R"({"runs": [{"invocations": [{"executionSuccessful": true}]}]})"));
+  EXPECT_FALSE(read_junit(R"(<testsuites failures="2"/>)"));
+  EXPECT_FALSE(read_junit(R"(<testsuites><testsuite errors="1"/></testsuites>)"));
+  EXPECT_TRUE(read_junit(R"(<testsuites failures="0"><testsuite errors="0"/></testsuites>)"));
+}
+
 TEST(OutputParsers, SarifKeepsEndAndFix) {
   const auto read = reader_of("sarif").read(R"({"runs":[{"results":[{"message":{"text":"m"},
       "locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"},
