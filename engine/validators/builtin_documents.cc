@@ -83,7 +83,24 @@ class JsonWalk final : public nlohmann::json_sax<nlohmann::json> {
   bool is_too_deep_ = false;
 };
 
+/// Whether the file had this text before and was judged by this validator under its former name:
+/// then its faults are not those of the change.
+bool is_of_before(const ValidatorConfig& config, const CheckedFile& file) {
+  // `only_new` judges files that do not change at all, to know their faults.
+  const bool is_changed = file.change.before != file.change.after;
+  if (!is_changed || !file.existed || file.text != file.before) return false;
+  const auto& from = file.change.renamed_from;
+  if (!from) return true;
+  const auto ending = [](const RelPath& path) {
+    return path.str().substr(std::min(path.str().rfind('.'), path.str().size()));
+  };
+  const bool was_judged =
+      config.has_paths ? config.paths.selects(*from) : ending(*from) == ending(file.change.path);
+  return was_judged && file.change.before.kind == FileKind::kAbsent;
+}
+
 Result<void> check_json(const ValidatorConfig& config, const CheckedFile& file, FindingSink& sink) {
+  if (is_of_before(config, file)) return {};
   JsonWalk walk;
   const bool is_valid =
       nlohmann::json::sax_parse(file.text.begin(), file.text.end(), &walk,
@@ -105,8 +122,8 @@ Result<void> check_json(const ValidatorConfig& config, const CheckedFile& file, 
   return {};
 }
 
-Result<void> check_toml(const ValidatorConfig& /*config*/, const CheckedFile& file,
-                        FindingSink& sink) {
+Result<void> check_toml(const ValidatorConfig& config, const CheckedFile& file, FindingSink& sink) {
+  if (is_of_before(config, file)) return {};
   if (const auto problem = find_toml_problem(file.text)) {
     sink.add("toml.syntax", problem->line, problem->column, problem->text,
              "make it valid TOML 1.0");
@@ -248,8 +265,8 @@ class XmlForm {
   std::optional<Problem> problem_;
 };
 
-Result<void> check_xml(const ValidatorConfig& /*config*/, const CheckedFile& file,
-                       FindingSink& sink) {
+Result<void> check_xml(const ValidatorConfig& config, const CheckedFile& file, FindingSink& sink) {
+  if (is_of_before(config, file)) return {};
   constexpr std::string_view kRemedy = "make it well-formed XML";
   pugi::xml_document document;
   const pugi::xml_parse_result result =
@@ -356,8 +373,8 @@ class YamlWalk final : public YAML::EventHandler {
   int last_start_ = -1;
 };
 
-Result<void> check_yaml(const ValidatorConfig& /*config*/, const CheckedFile& file,
-                        FindingSink& sink) {
+Result<void> check_yaml(const ValidatorConfig& config, const CheckedFile& file, FindingSink& sink) {
+  if (is_of_before(config, file)) return {};
   const auto indicators = std::count_if(file.text.begin(), file.text.end(), [](char byte) {
     return byte == '[' || byte == ']' || byte == '{' || byte == '}' || byte == ',';
   });
@@ -388,12 +405,12 @@ Result<void> check_yaml(const ValidatorConfig& /*config*/, const CheckedFile& fi
 
 std::span<const FileRule> document_rules() {
   static const FileRule kRules[] = {
-      {"json", check_json, {{"*.json"}, false, uint64_t{32} << 20U}},
-      {"toml", check_toml, {{"*.toml"}, false, uint64_t{4} << 20U}},
+      {"json", check_json, {{"*.json"}, false, uint64_t{32} << 20U, 2}},
+      {"toml", check_toml, {{"*.toml"}, false, uint64_t{4} << 20U, 2}},
       {"xml",
        check_xml,
-       {{"*.xml", "*.svg", "*.xsd", "*.xsl", "*.xslt", "*.plist"}, false, uint64_t{16} << 20U}},
-      {"yaml", check_yaml, {{"*.yaml", "*.yml"}, false, uint64_t{16} << 20U}},
+       {{"*.xml", "*.svg", "*.xsd", "*.xsl", "*.xslt", "*.plist"}, false, uint64_t{16} << 20U, 2}},
+      {"yaml", check_yaml, {{"*.yaml", "*.yml"}, false, uint64_t{16} << 20U, 2}},
   };
   return kRules;
 }

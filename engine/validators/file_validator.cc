@@ -112,6 +112,7 @@ ContentId FileValidator::key_of(const ProposedTree& tree) const {
   for (const Change& change : tree.proposal().changes()) {
     if (!selects(change)) continue;
     add_field(line, change.path.str());
+    add_field(line, change.renamed_from ? change.renamed_from->str() : "");
     const Change& origin = origin_of(tree, change);
     for (const Node* node : {&origin.before, &change.after}) {
       line += fmt::format(" {} {:o} ", static_cast<int>(node->kind), node->mode);

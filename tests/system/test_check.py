@@ -565,6 +565,9 @@ class OnlyNew(CheckCase):
 
     def test_a_renamed_file_keeps_its_findings(self):
         self.run_git(self.repo, "mv", "old.json", "moved.json")
+        self.check(self.repo)
+        self.put(self.repo, {"moved.json": self.OLD + "\n"})
+        self.run_git(self.repo, "add", "-A")
         self.check(self.repo, expect=1)
         self.check(self.repo, "--only-new")
 

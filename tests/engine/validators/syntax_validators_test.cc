@@ -63,6 +63,25 @@ TEST_F(SyntaxValidators, OnlyChangedFilesAreChecked) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
+TEST_F(SyntaxValidators, AModeOrANameDoesNotMakeAnOldFaultNew) {
+  configure(
+      "[[validator]]\nbuiltin = \"json\"\n[[validator]]\nbuiltin = \"yaml\"\n"
+      "[[validator]]\nbuiltin = \"toml\"\n[[validator]]\nbuiltin = \"xml\"\n");
+  for (const char* name : {"x.json", "x.yml", "x.toml", "x.xml"}) {
+    base(name, "{[<\n");
+    ASSERT_TRUE(overlay_.set_mode(rel(name), 0755));
+  }
+  base("old.json", "{[<\n");
+  base("old.txt", "{[<\n");
+  ASSERT_TRUE(overlay_.move(rel("old.json"), rel("new.json")));
+  EXPECT_THAT(findings(), IsEmpty());
+  ASSERT_TRUE(overlay_.move(rel("old.txt"), rel("text.json")));
+  EXPECT_THAT(findings(), ElementsAre("json.syntax text.json:1:2")) << "it was no document";
+  use("json", "paths = [\"*.json\", \"!old.json\"]\n");
+  EXPECT_THAT(findings(), ElementsAre("json.syntax new.json:1:2", "json.syntax text.json:1:2"))
+      << "the former name was not judged";
+}
+
 TEST_F(SyntaxValidators, PathsReplaceTheDefaultSelection) {
   use("json", "paths = [\"*.conf\", \"!skip.conf\"]\n");
   propose("a.json", "{");
