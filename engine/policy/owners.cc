@@ -16,12 +16,12 @@ namespace {
 constexpr std::string_view kPlaces[] = {".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS",
                                         ".gitlab/CODEOWNERS"};
 
-/// The words of a line; `\ ` is a space within one, and `#` begins a comment.
+/// The words of a line; `\ ` is a space within one, and a `#` that begins one begins a comment.
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   std::string word;
   for (size_t i = 0; i <= line.size(); ++i) {
-    const bool is_end = i == line.size() || line[i] == '#';
+    const bool is_end = i == line.size() || (line[i] == '#' && word.empty());
     if (is_end || line[i] == ' ' || line[i] == '\t') {
       if (!word.empty()) words.push_back(std::move(word));
       word.clear();
