@@ -323,7 +323,7 @@ Result<Verdict> Gate::judge(const ProposedTree& tree, const GateRequest& request
     verdict.decision = Approval(tree.proposal().id());
     return verdict;
   }
-  GALLEY_ASSIGN(verdict, ask(tree, request, report, std::move(verdict)));
+  GALLEY_ASSIGN(verdict, ask(tree, request, report, rules, std::move(verdict)));
   if (!verdict.is_approved()) return verdict;
   const std::vector<std::string> by = verdict.approved_by == kGivenBeforehand
                                           ? request.approved_by
@@ -371,7 +371,8 @@ Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
 }
 
 Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
-                          const PolicyReport& report, Verdict verdict) const {
+                          const PolicyReport& report, const FindingRules& rules,
+                          Verdict verdict) const {
   const ContentId& id = tree.proposal().id();
   if (std::find(request.approved.begin(), request.approved.end(), id) != request.approved.end()) {
     verdict.approved_by = kGivenBeforehand;
@@ -380,10 +381,11 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
   }
   const std::string asked =
       report.judgements.front().message + and_more(report.judgements.size() - 1, "question");
-  const Refusal nobody_asked = refuse(
-      "gate.approval_missing", fmt::format("{}; no person could be asked, so it is refused. To go "
-                                           "on, a person reviews it and runs: galley approve {}",
-                                           asked, id.hex()));
+  const Refusal nobody_asked =
+      refuse("gate.approval_missing",
+             fmt::format("{}; no person could be asked, so it is refused. To go "
+                         "on, a person reviews it and runs: galley approve {}{}",
+                         asked, id.hex(), rules.missing_owner({}).empty() ? "" : " --by NAME"));
   if (!approver_) {
     verdict.decision = nobody_asked;
     return verdict;

@@ -64,7 +64,8 @@ class Gate {
                                                               FindingRules& rules,
                                                               Verdict& verdict);
   [[nodiscard]] Result<Verdict> ask(const ProposedTree& tree, const GateRequest& request,
-                                    const PolicyReport& report, Verdict verdict) const;
+                                    const PolicyReport& report, const FindingRules& rules,
+                                    Verdict verdict) const;
 
   const Config* config_;
   Policy policy_;
