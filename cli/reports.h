@@ -27,6 +27,9 @@ struct ReportRequest {
 [[nodiscard]] Result<std::vector<ReportRequest>> report_requests(
     const std::vector<std::string>& words);
 
+/// The findings, each with a fingerprint. A refusal without an error among them is one more.
+[[nodiscard]] std::vector<Finding> reported_findings(const Preview& judged);
+
 /// The reports that do not depend on the terminal. All except `sarif` have one entry per finding.
 /// Texts from files and programs are escaped so that they cannot end a field.
 [[nodiscard]] std::string sarif_report(const Preview& judged);

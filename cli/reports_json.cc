@@ -97,8 +97,7 @@ Json region_of(const Finding& finding, CharacterColumns& lines) {
   return region;
 }
 
-Json sarif_result(const Finding& finding, const std::string& fingerprint, size_t rule,
-                  CharacterColumns& lines) {
+Json sarif_result(const Finding& finding, size_t rule, CharacterColumns& lines) {
   std::string message = finding.message;
   if (!finding.remedy.empty()) message += ". To go on: " + finding.remedy;
   if (!message.ends_with('.')) message += '.';
@@ -106,7 +105,7 @@ Json sarif_result(const Finding& finding, const std::string& fingerprint, size_t
                  {"ruleIndex", rule},
                  {"level", level_of(finding.severity)},
                  {"message", {{"text", message}}},
-                 {"partialFingerprints", {{"galleyFinding/v1", fingerprint}}}};
+                 {"partialFingerprints", {{"galleyFinding/v2", finding.fingerprint}}}};
   if (!finding.suppression.empty()) {
     const bool is_in_source = finding.suppression != kBaselineSuppression;
     result["suppressions"] = Json::array({{{"kind", is_in_source ? "inSource" : "external"},
@@ -170,25 +169,41 @@ Json rdjson_diagnostic(const Finding& finding) {
 
 }  // namespace
 
+std::vector<Finding> reported_findings(const Preview& judged) {
+  std::vector<Finding> findings = judged.verdict.findings;
+  const auto* refusal = std::get_if<Refusal>(&judged.verdict.decision);
+  const bool has_error = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.severity == Severity::kError && finding.suppression.empty();
+  });
+  if (refusal != nullptr && !has_error) {
+    Finding finding;
+    finding.rule = refusal->reason;
+    finding.message = refusal->message;
+    findings.push_back(std::move(finding));
+  }
+  std::vector<Finding*> all;
+  for (Finding& finding : findings) all.push_back(&finding);
+  set_fingerprints(all, nullptr);
+  return findings;
+}
+
 std::string sarif_report(const Preview& judged) {
-  const Verdict& verdict = judged.verdict;
+  const auto findings = reported_findings(judged);
   CharacterColumns lines(judged.proposal);
   std::map<std::string, size_t> known;
   Json rules = Json::array();
   Json results = Json::array();
-  const auto fingerprints = fingerprints_of(verdict.findings);
-  for (size_t i = 0; i < verdict.findings.size(); ++i) {
-    const Finding& finding = verdict.findings[i];
+  for (const Finding& finding : findings) {
     const auto [rule, is_new] = known.emplace(finding.rule, rules.size());
     if (is_new) {
       rules.push_back(
           {{"id", finding.rule},
            {"shortDescription", {{"text", "Findings of the rule " + finding.rule + "."}}}});
     }
-    results.push_back(sarif_result(finding, fingerprints[i], rule->second, lines));
+    results.push_back(sarif_result(finding, rule->second, lines));
   }
   const Json driver = {{"name", "Galley"}, {"version", GALLEY_VERSION}, {"rules", rules}};
-  const Json notifications = sarif_notifications(verdict);
+  const Json notifications = sarif_notifications(judged.verdict);
   Json invocation = {{"executionSuccessful", notifications.empty()}};
   if (!notifications.empty()) invocation["toolExecutionNotifications"] = notifications;
   const Json run = {
@@ -205,10 +220,7 @@ std::string sarif_report(const Preview& judged) {
 std::string gitlab_report(const Preview& judged) {
   static constexpr std::string_view kSeverities[] = {"info", "minor", "major"};
   Json list = Json::array();
-  const auto& findings = judged.verdict.findings;
-  const auto fingerprints = fingerprints_of(findings);
-  for (size_t i = 0; i < findings.size(); ++i) {
-    const Finding& finding = findings[i];
+  for (const Finding& finding : reported_findings(judged)) {
     if (!finding.suppression.empty()) continue;
     // GitLab ignores findings without a path or a line.
     Json lines = {{"begin", std::max(1U, finding.line)}};
@@ -216,7 +228,7 @@ std::string gitlab_report(const Preview& judged) {
     list.push_back(
         {{"description", finding.message},
          {"check_name", finding.rule},
-         {"fingerprint", fingerprints[i]},
+         {"fingerprint", finding.fingerprint},
          {"severity", kSeverities[static_cast<size_t>(finding.severity)]},
          {"location",
           {{"path", finding.path.empty() ? "galley.toml" : finding.path}, {"lines", lines}}}});
@@ -226,7 +238,7 @@ std::string gitlab_report(const Preview& judged) {
 
 std::string rdjson_report(const Preview& judged) {
   Json diagnostics = Json::array();
-  for (const Finding& finding : judged.verdict.findings) {
+  for (const Finding& finding : reported_findings(judged)) {
     if (finding.suppression.empty()) diagnostics.push_back(rdjson_diagnostic(finding));
   }
   return report_text({{"source", {{"name", "galley"}}}, {"diagnostics", diagnostics}});
@@ -234,21 +246,21 @@ std::string rdjson_report(const Preview& judged) {
 
 std::string baseline_report(const Preview& judged) {
   Json list = Json::array();
-  const auto& findings = judged.verdict.findings;
-  const auto fingerprints = fingerprints_of(findings);
-  for (size_t i = 0; i < findings.size(); ++i) {
-    const Finding& finding = findings[i];
+  for (const Finding& finding : reported_findings(judged)) {
     const bool is_listed =
         finding.suppression.empty() || finding.suppression == kBaselineSuppression;
-    if (!is_listed || finding.rule.starts_with("policy.")) continue;
-    list.push_back({{"fingerprint", fingerprints[i]},
+    if (!is_listed || finding.rule.starts_with("policy.") || finding.rule.starts_with("gate.") ||
+        finding.rule.starts_with("baseline.")) {
+      continue;
+    }
+    list.push_back({{"fingerprint", finding.fingerprint},
                     {"rule", finding.rule},
                     {"path", finding.path},
                     {"message", finding.message}});
   }
   std::sort(list.begin(), list.end(),
             [](const Json& a, const Json& b) { return a["fingerprint"] < b["fingerprint"]; });
-  return report_text({{"schema", "galley.baseline/1"}, {"findings", list}});
+  return report_text({{"schema", kBaselineSchema}, {"findings", list}});
 }
 
 }  // namespace galley

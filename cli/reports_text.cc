@@ -165,7 +165,8 @@ std::string junit_report(const Preview& judged) {
     errors += run.outcome == Verdict::Run::Outcome::kUnavailable ? 1U : 0U;
     cases += junit_run(run);
   }
-  for (const Finding& finding : verdict.findings) {
+  const auto findings = errors > 0 ? verdict.findings : reported_findings(judged);
+  for (const Finding& finding : findings) {
     if (!finding.suppression.empty()) continue;
     ++count;
     failures += finding.severity == Severity::kError ? 1U : 0U;

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "engine/policy/owners.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -24,6 +28,38 @@ std::string sentence(const OwnedPaths& owned) {
   return fmt::format("{}{}: needs the approval of {}", owned.first, more,
                      any_of_them(owned.owners));
 }
+
+constexpr std::string_view kOldBaseline = "galley.baseline/1";
+
+/// The lines of files of the proposed tree. Only the last file is kept.
+class LinesOfFiles {
+ public:
+  explicit LinesOfFiles(const ProposedTree* tree) : tree_(tree) {}
+
+  /// The text of a line without white space at its ends; empty if there is none.
+  std::string text_of(const std::string& path, uint32_t line) {
+    if (line == 0 || tree_ == nullptr) return {};
+    if (path != path_) look_at(path);
+    return line > lines_.size() ? std::string() : std::string(trim(lines_[line - 1]));
+  }
+
+ private:
+  void look_at(const std::string& path) {
+    path_ = path;
+    text_ = std::make_shared<const std::string>();
+    const auto parsed = RelPath::parse(path);
+    const auto node = parsed ? tree_->node(*parsed) : Result<Node>(Node());
+    if (node && node->kind == FileKind::kRegular && node->size <= kMaxSuppressionFileBytes) {
+      if (auto text = tree_->read(*parsed)) text_ = *std::move(text);
+    }
+    lines_ = Lines(*text_);
+  }
+
+  const ProposedTree* tree_;
+  std::string path_;
+  Content text_;
+  Lines lines_;
+};
 
 tl::unexpected<Error> not_a_baseline(std::string_view file, std::string_view why) {
   return fail(
@@ -66,6 +102,16 @@ Result<void> FindingRules::judge(PolicyReport& report, std::vector<Finding>& fin
   auto& judgements = report.judgements;
   if (!config_->validators.empty()) GALLEY_TRY(suppressions_.judge_added(judgements, findings));
   const std::string& baseline = config_->findings.baseline;
+  if (baseline_.is_old()) {
+    Finding& old = findings.emplace_back();
+    old.rule = "baseline.old_version";
+    old.severity = Severity::kWarning;
+    old.path = baseline;
+    old.message =
+        "it is of an earlier version, which did not tell lines apart, so nothing in it counts";
+    old.remedy = "write it anew with --report baseline=" + baseline +
+                 " of `galley validate`, or in git of `galley check`";
+  }
   const auto path = RelPath::parse(baseline);
   if (!baseline.empty() && path && tree_->change(*path) != nullptr &&
       config_->findings.added_suppressions != Decision::kAllow) {
@@ -97,6 +143,7 @@ Result<void> FindingRules::judge(PolicyReport& report, std::vector<Finding>& fin
 }
 
 void FindingRules::apply(const std::vector<Finding*>& findings) {
+  set_fingerprints(findings, tree_);
   for (Finding* finding : findings) suppressions_.apply(*finding);
   baseline_.apply(findings);
 }
@@ -110,29 +157,40 @@ std::string FindingRules::missing_owner(const std::vector<std::string>& by) cons
   return {};
 }
 
-std::vector<std::string> fingerprints_of(const std::vector<Finding>& findings) {
+void set_fingerprints(const std::vector<Finding*>& findings, const ProposedTree* tree) {
+  std::vector<size_t> by_path(findings.size());
+  std::iota(by_path.begin(), by_path.end(), size_t{0});
+  std::stable_sort(by_path.begin(), by_path.end(),
+                   [&](size_t a, size_t b) { return findings[a]->path < findings[b]->path; });
+  LinesOfFiles lines(tree);
   std::map<std::string, size_t> known;
-  std::vector<std::string> all;
-  all.reserve(findings.size());
-  for (const Finding& finding : findings) {
-    std::string key = "galley-finding 1\n";
-    for (const std::string* field : {&finding.rule, &finding.path, &finding.message}) {
-      key += std::to_string(field->size()) + ':' + *field;
+  for (const size_t i : by_path) {
+    Finding& finding = *findings[i];
+    if (!finding.fingerprint.empty()) continue;
+    std::string key = "galley-finding 2\n";
+    const std::string text = lines.text_of(finding.path, finding.line);
+    for (const std::string_view field :
+         {std::string_view(finding.rule), std::string_view(finding.path),
+          std::string_view(finding.message), std::string_view(text)}) {
+      key += fmt::format("{}:{}", field.size(), field);
     }
     const size_t before = known[key]++;
-    all.push_back(ContentId::of(key + std::to_string(before)).hex());
+    finding.fingerprint = ContentId::of(key + std::to_string(before)).hex();
   }
-  return all;
 }
 
 Result<Baseline> Baseline::parse(std::string_view text, std::string_view file) {
   const auto document = nlohmann::json::parse(text, nullptr, false);
   if (document.is_discarded()) return not_a_baseline(file, "it is not JSON");
-  if (!document.is_object() || document.value("schema", nlohmann::json()) != "galley.baseline/1" ||
-      !document.contains("findings") || !document["findings"].is_array()) {
-    return not_a_baseline(file, "it is not a galley.baseline/1 with `findings`");
-  }
   Baseline baseline;
+  if (document.is_object() && document.value("schema", nlohmann::json()) == kOldBaseline) {
+    baseline.is_old_ = true;
+    return baseline;
+  }
+  if (!document.is_object() || document.value("schema", nlohmann::json()) != kBaselineSchema ||
+      !document.contains("findings") || !document["findings"].is_array()) {
+    return not_a_baseline(file, "it is not a galley.baseline/2 with `findings`");
+  }
   for (const auto& one : document["findings"]) {
     const auto fingerprint = one.is_object() ? one.find("fingerprint") : one.end();
     if (fingerprint == one.end() || !fingerprint->is_string()) {
@@ -153,14 +211,13 @@ Result<Baseline> Baseline::load(const Directory& workspace, const std::string& p
 
 void Baseline::apply(const std::vector<Finding*>& findings) const {
   if (known_.empty()) return;
-  std::vector<Finding> copies;
-  copies.reserve(findings.size());
-  for (const Finding* finding : findings) copies.push_back(*finding);
-  const auto fingerprints = fingerprints_of(copies);
-  for (size_t i = 0; i < findings.size(); ++i) {
-    if (!findings[i]->suppression.empty() || !known_.contains(fingerprints[i])) continue;
-    findings[i]->severity = Severity::kNote;
-    findings[i]->suppression = kBaselineSuppression;
+  for (Finding* finding : findings) {
+    if (!finding->suppression.empty() || finding->rule == kTooManyFindings ||
+        !known_.contains(finding->fingerprint)) {
+      continue;
+    }
+    finding->severity = Severity::kNote;
+    finding->suppression = kBaselineSuppression;
   }
 }
 

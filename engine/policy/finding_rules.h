@@ -19,6 +19,9 @@ namespace galley {
 /// A baseline with more bytes is refused.
 inline constexpr size_t kMaxBaselineBytes = size_t{64} << 20U;
 
+/// The format of baselines.
+inline constexpr std::string_view kBaselineSchema = "galley.baseline/2";
+
 /// The text in Finding::suppression of a finding that is in the baseline.
 inline constexpr std::string_view kBaselineSuppression = "known in the baseline";
 
@@ -36,9 +39,12 @@ class Baseline {
   void apply(const std::vector<Finding*>& findings) const;
 
   [[nodiscard]] size_t size() const { return known_.size(); }
+  /// Whether it is of an earlier version, of which nothing counts.
+  [[nodiscard]] bool is_old() const { return is_old_; }
 
  private:
   std::set<std::string, std::less<>> known_;
+  bool is_old_ = false;
 };
 
 /// Paths of one proposal that have the same owners. One of the owners must approve.
@@ -62,7 +68,8 @@ class FindingRules {
   /// `findings`.
   [[nodiscard]] Result<void> judge(PolicyReport& report, std::vector<Finding>& findings) const;
 
-  /// Turns findings of validators into notes if a comment or the baseline suppresses them.
+  /// Gives findings of validators their fingerprints, and turns those that a comment or the
+  /// baseline suppresses into notes.
   void apply(const std::vector<Finding*>& findings);
 
   /// Returns a sentence about the first owned paths whose owners include none of the approvers
@@ -81,9 +88,8 @@ class FindingRules {
   std::vector<OwnedPaths> owned_;
 };
 
-/// Returns a hash for each finding, which stays the same when lines move. It is the hash of the
-/// rule, the path, the message, and the number of earlier findings with the same three. SARIF calls
-/// it a partial fingerprint.
-[[nodiscard]] std::vector<std::string> fingerprints_of(const std::vector<Finding>& findings);
+/// Sets the fingerprints of findings that have none. The text of a line is that of the proposed
+/// tree, without white space at its ends; without a tree no line counts.
+void set_fingerprints(const std::vector<Finding*>& findings, const ProposedTree* tree);
 
 }  // namespace galley

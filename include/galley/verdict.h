@@ -37,6 +37,10 @@ struct Finding {
   std::string message;  ///< one sentence
   std::string remedy;   ///< the next action; may be empty
   std::string output;   ///< printable output of the command, in lines; may be empty
+  /// A hash that stays the same while the line moves in its file: of rule, path, message, the text
+  /// of the line, and the number of earlier findings with all of these. The gate sets it for
+  /// findings of validators.
+  std::string fingerprint;
   bool operator==(const Finding&) const = default;
 };
 

@@ -270,7 +270,7 @@ class Ranges(CheckCase):
         rules = '[owners]\nrequired = true\n[findings]\nbaseline = "base.json"\n'
         rules += '[[validator]]\nbuiltin = "secrets"\nrules_file = "secrets.toml"\n'
         secret_rules = "[[rules]]\nid = 'none'\nregex = 'nothing-like-it'\n"
-        repo = self.make("owned", rules, {"secrets.toml": secret_rules, "base.json": '{"schema": "galley.baseline/1", "findings": []}\n'})
+        repo = self.make("owned", rules, {"secrets.toml": secret_rules, "base.json": '{"schema": "galley.baseline/2", "findings": []}\n'})
         self.run_git(repo, "branch", "side")
         self.commit(repo, {"CODEOWNERS": "a.txt @alice\n", "secrets.toml": secret_rules.replace("nothing-like-it", "key-[0-9]+")})
         self.run_git(repo, "checkout", "-q", "side")

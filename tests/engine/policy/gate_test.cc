@@ -327,6 +327,7 @@ class JudgedFindings : public GateTest {
     add("test", [this](const ValidatorContext&) -> Result<ValidatorReport> {
       Finding one = finding(Severity::kError);
       one.path = path_;
+      one.line = line_;
       return ValidatorReport{{one}, false};
     });
     return judge_all(std::move(request), std::move(approver));
@@ -342,7 +343,17 @@ class JudgedFindings : public GateTest {
                        [&](const Finding& one) { return one.rule == rule; });
   }
 
+  static std::string baseline_of(const std::string& fingerprint) {
+    return R"({"schema": "galley.baseline/2", "findings": [{"fingerprint": ")" + fingerprint +
+           "\"}]}";
+  }
+  void write_baseline(const std::string& fingerprint) {
+    workspace_.write("known.json", baseline_of(fingerprint));
+  }
+
   std::string path_ = "src/a.c";
+  uint32_t line_ = 3;
+  static constexpr const char* kBaseline = "[findings]\nbaseline = \"known.json\"\n";
   static constexpr const char* kSuppressed =
       "int a;\n// galley:allow test.rule -- the vendor's header says so\nint c;\n";
 };
@@ -393,17 +404,6 @@ TEST_F(JudgedFindings, ASuppressionMovedToOtherCodeIsNew) {
   EXPECT_EQ(reason(judge_with("")), "gate.approval_missing");
 }
 
-TEST_F(JudgedFindings, FindingsInTheBaselineDoNotBlock) {
-  Finding known = finding(Severity::kError);
-  known.line = 99;
-  workspace_.write("known.json",
-                   "{\"schema\":\"galley.baseline/1\",\"findings\":[{\"fingerprint\":\"" +
-                       fingerprints_of({known}).front() + "\"}]}");
-  const Verdict verdict = judge_with("[findings]\nbaseline = \"known.json\"\n");
-  EXPECT_EQ(reason(verdict), "approved");
-  EXPECT_EQ(verdict.findings.at(0).suppression, kBaselineSuppression);
-}
-
 TEST_F(JudgedFindings, ErrorsBeyondTheLimitRefuseAlsoIfAllOthersAreSuppressed) {
   base(kSuppressed);
   propose(std::string(kSuppressed) + "int d;\n");
@@ -418,22 +418,47 @@ TEST_F(JudgedFindings, ErrorsBeyondTheLimitRefuseAlsoIfAllOthersAreSuppressed) {
   EXPECT_EQ(reason(judge_all()), "gate.validator_failed");
 }
 
+TEST_F(JudgedFindings, FindingsInTheBaselineDoNotBlock) {
+  propose("a\nb\nbad\n");
+  write_baseline(judge_with("").findings.at(0).fingerprint);
+  const Verdict verdict = judge_with(kBaseline);
+  EXPECT_EQ(reason(verdict), "approved");
+  EXPECT_EQ(verdict.findings.at(0).suppression, kBaselineSuppression);
+  propose("other\nlines\nare\nhere\n  bad\n");
+  line_ = 5;
+  EXPECT_EQ(reason(judge_with(kBaseline)), "approved") << "it moved, and has other blanks";
+}
+
+TEST_F(JudgedFindings, AnEqualFindingOnAnotherLineIsNotInTheBaseline) {
+  propose("a\nb\nbad\n");
+  write_baseline(judge_with("").findings.at(0).fingerprint);
+  propose("a\nb\nworse\nbad\n");
+  EXPECT_EQ(reason(judge_with(kBaseline)), "gate.validator_failed");
+}
+
 TEST_F(JudgedFindings, AProposedBaselineIsNotUsedAndNeedsAnApproval) {
-  EXPECT_TRUE(overlay_.write(rel("known.json"),
-                             "{\"schema\":\"galley.baseline/1\",\"findings\":[{\"fingerprint\":\"" +
-                                 fingerprints_of({finding(Severity::kError)}).front() + "\"}]}"));
-  EXPECT_EQ(reason(judge_with("[findings]\nbaseline = \"known.json\"\n")), "gate.validator_failed");
-  configure("[findings]\nbaseline = \"known.json\"\n");
+  const std::string known = judge_with("").findings.at(0).fingerprint;
+  EXPECT_TRUE(overlay_.write(rel("known.json"), baseline_of(known)));
+  EXPECT_EQ(reason(judge_with(kBaseline)), "gate.validator_failed");
+  configure(kBaseline);
   EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
 }
 
 TEST_F(JudgedFindings, ABrokenBaselineIsAnErrorThatNamesTheRemedy) {
   workspace_.write("known.json", "{}");
-  configure("[findings]\nbaseline = \"known.json\"\n");
+  configure(kBaseline);
   const auto verdict = try_judge();
   ASSERT_FALSE(verdict);
   EXPECT_EQ(verdict.error().reason, "baseline.syntax");
   EXPECT_THAT(verdict.error().message, HasSubstr("--report baseline=known.json"));
+}
+
+TEST_F(JudgedFindings, NothingCountsInABaselineOfTheEarlierVersion) {
+  std::string old = baseline_of(judge_with("").findings.at(0).fingerprint);
+  workspace_.write("known.json", old.replace(old.find("/2"), 2, "/1"));
+  const Verdict verdict = judge_with(kBaseline);
+  EXPECT_EQ(reason(verdict), "gate.validator_failed");
+  EXPECT_TRUE(has(verdict, "baseline.old_version"));
 }
 
 TEST_F(GateTest, AnOwnerOfAPathMustApprove) {

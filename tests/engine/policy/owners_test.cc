@@ -19,10 +19,9 @@ Needed of(const std::vector<std::string>& lines, std::string_view path) {
 }
 
 TEST(Owners, LastMatchDecidesAndALineWithoutOwnersRemovesThem) {
-  const std::vector<std::string> lines = {"# who",       "*       @all @too # a comment",
-                                          "*.js @js",    "/docs/ @docs",
-                                          "/docs/free/", "a\\ b.txt user@example.org",
-                                          "/C#/ @sharp#1"};
+  const std::vector<std::string> lines = {
+      "# who",       "*       @all @too # a comment", "*.js @js",     "/docs/ @docs",
+      "/docs/free/", "a\\ b.txt user@example.org",    "/C#/ @sharp#1"};
   EXPECT_EQ(of(lines, "x/y.c"), (Needed{{"@all", "@too"}}));
   EXPECT_EQ(of(lines, "docs/y.js"), (Needed{{"@docs"}}));
   EXPECT_EQ(of(lines, "src/docs/y.js"), (Needed{{"@js"}}));
