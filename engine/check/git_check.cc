@@ -38,6 +38,8 @@ namespace {
 
 using Kind = CheckSource::Kind;
 
+constexpr size_t kShownTreeDigits = 12;
+
 /// Options that make every git command print the same raw diff.
 const std::vector<std::string> kRawDiff = {"--raw", "-z", "--no-abbrev", "-M",
                                            "--ignore-submodules=dirty"};
@@ -108,7 +110,8 @@ struct GitCheck::State {
   std::shared_ptr<const GitTrees> trees;
   std::shared_ptr<GitBlobStore> store;
   std::unique_ptr<GitTree> base;
-  std::string rules_tree;  ///< the tree whose galley.toml counts
+  std::string rules_tree;               ///< the tree whose galley.toml counts
+  bool rules_are_of_work_tree = false;  ///< the tree has none
   std::string root;
   Config config;
   std::optional<Proposal> proposal;
@@ -126,6 +129,7 @@ struct GitCheck::State {
 
   Result<void> open(const CheckSource& source);
   Result<void> finish_what_was_begun();
+  Result<std::string> way_to_trust(const TrustPart& part) const;
 
   // --- the sides ----------------------------------------------------------------------------
   Result<std::string> resolve(const std::string& revision, const std::string& type) const;
@@ -159,7 +163,7 @@ struct GitCheck::State {
 
   // --- the rules ----------------------------------------------------------------------------
   Result<void> load_rules();
-  Result<Config> rules_text() const;
+  Result<Config> rules_text();
   Result<bool> counts_already(const Change& change);
   Result<void> ask_about_rules();
   Result<std::optional<GivenApproval>> given_approval() const;
@@ -587,7 +591,7 @@ Result<Proposal> GitCheck::State::patched(const CheckSource& source) {
 
 // --- the rules ------------------------------------------------------------------------------
 
-Result<Config> GitCheck::State::rules_text() const {
+Result<Config> GitCheck::State::rules_text() {
   if (!options.config_file.empty()) {
     GALLEY_ASSIGN(const std::string text,
                   read_host_file(options.config_file, limits::kMaxConfigBytes));
@@ -595,6 +599,7 @@ Result<Config> GitCheck::State::rules_text() const {
   }
   GALLEY_ASSIGN(Config rules, load_config(GitTree(trees, rules_tree)));
   if (!rules.file.empty() || !is_local(kind) || layout.work_tree.empty()) return rules;
+  rules_are_of_work_tree = true;
   GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
   return load_config(*files);
 }
@@ -625,16 +630,20 @@ Result<void> GitCheck::State::load_rules() {
         "init");
   }
   const TrustPart part = trust_part_of(config);
-  GALLEY_ASSIGN(const bool counts, is_trusted(*user, root, part));
+  const bool is_of_base = options.config_file.empty() && !rules_are_of_work_tree;
+  GALLEY_ASSIGN(const bool counts,
+                is_trusted(*user, root, part, is_of_base ? RulesOf::kBase : RulesOf::kWorkTree));
   if (counts) return {};
   remove_untrusted(config);
   std::string all;
   for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
   notices.push_back(config.file +
                     " asks for what no person has trusted, so that part is ignored: " + all +
-                    ". Review it with: galley trust");
+                    ". Review it with: " + trust_with);
   return {};
 }
+  GALLEY_ASSIGN(const std::string trust_with, way_to_trust(part));
+  for (ValidatorConfig& validator : config.validators) validator.trust_with = trust_with;
 
 /// A file that equals the one in the tree whose rules count does not change the rules. A commit may
 /// also bring rules that a person approved when it was made.
@@ -644,6 +653,20 @@ Result<bool> GitCheck::State::counts_already(const Change& change) {
   RulesChange asked{root, layout.common_directory, change.path.str(),
                     text ? ContentId::of(*text).hex() : "",
                     is_file ? change.after.content.hex() : ""};
+/// `galley trust` is about the file in the work tree.
+Result<std::string> GitCheck::State::way_to_trust(const TrustPart& part) const {
+  bool is_in_work_tree = !options.config_file.empty();
+  if (!is_in_work_tree && !layout.work_tree.empty()) {
+    GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
+    const auto there = load_config(*files);
+    is_in_work_tree = there && trust_part_of(*there).hash() == part.hash();
+  }
+  if (is_in_work_tree) return std::string("galley trust");
+  return fmt::format(
+      "git show {}:{}, the rules that judge here; a person trusts them with GALLEY_TRUST={}",
+      rules_tree.substr(0, kShownTreeDigits), kConfigFileName, part.hash().hex());
+}
+
   if (is_file && asked.before == asked.after) return true;
   if (!is_file && change.after.kind != FileKind::kAbsent) return false;
   const bool is_committed = kind == Kind::kCommit || kind == Kind::kRange;

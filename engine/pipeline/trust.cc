@@ -93,8 +93,9 @@ std::optional<TrustRecord> parse_trust_record(const std::string& text) {
     if (document.at("format") != kTrustFormat) return {};
     const auto hash = ContentId::from_hex(document.at("hash").get<std::string>());
     if (!hash) return {};
+    const auto before = ContentId::from_hex(document.value("before", ""));
     return TrustRecord{document.at("root").get<std::string>(), *hash,
-                       document.at("given_ns").get<int64_t>()};
+                       document.at("given_ns").get<int64_t>(), before.value_or(ContentId())};
   } catch (const nlohmann::json::exception&) {
     return {};
   }
@@ -142,7 +143,7 @@ Result<UserSettings> load_user_settings() {
 }
 
 Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
-                        const TrustPart& part) {
+                        const TrustPart& part, RulesOf whose) {
   if (part.is_empty() || settings.trusts_workspaces) return true;
   const ContentId hash = part.hash();
   const auto& given = settings.trusted;
@@ -159,7 +160,8 @@ Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
   if (folder == nullptr) return false;
   GALLEY_ASSIGN(const RelPath name, record_name(root));
   GALLEY_ASSIGN(const auto record, read_trust_record(*folder, name));
-  return record && record->hash == hash;
+  if (!record) return false;
+  return record->hash == hash || (whose == RulesOf::kBase && record->before == hash);
 }
 
 namespace {
@@ -233,11 +235,21 @@ Result<std::vector<RulesRecord>> rules_records(const Directory& folder) {
 
 Result<void> record_trust(const UserSettings& settings, const TrustRecord& record) {
   GALLEY_ASSIGN(const RelPath name, record_name(record.root));
-  return keep_record(settings, record.root, name,
-                     {{"format", kTrustFormat},
-                      {"root", record.root},
-                      {"hash", record.hash.hex()},
-                      {"given_ns", record.given_ns}});
+  nlohmann::ordered_json document = {{"format", kTrustFormat},
+                                     {"root", record.root},
+                                     {"hash", record.hash.hex()},
+                                     {"given_ns", record.given_ns}};
+  GALLEY_ASSIGN(const auto folder, settings.trust_path.empty()
+                                       ? std::unique_ptr<Directory>()
+                                       : open_if_there(settings.trust_path));
+  if (folder != nullptr) {
+    GALLEY_ASSIGN(const auto old, read_trust_record(*folder, name));
+    const ContentId before = !old                       ? ContentId()
+                             : old->hash == record.hash ? old->before
+                                                        : old->hash;
+    if (!before.is_none()) document["before"] = before.hex();
+  }
+  return keep_record(settings, record.root, name, document);
 }
 
 Result<void> record_rules_change(const UserSettings& settings, const RulesChange& change) {

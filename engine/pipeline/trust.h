@@ -44,12 +44,19 @@ struct TrustRecord {
   std::string root;  ///< absolute
   ContentId hash;
   int64_t given_ns = 0;
+  /// The hash that was trusted until then. It counts for commits, which the rules of their base
+  /// judge. record_trust() sets it.
+  ContentId before = {};
 };
+
+/// Whose rules are asked about: those of the work tree, or those of the base of a git commit, which
+/// may be the ones that a person trusted before a change.
+enum class RulesOf : uint8_t { kWorkTree, kBase };
 
 /// Returns whether a person trusts this part of the configuration of the workspace at `root`.
 /// Records inside that workspace are ignored, because any agent could write them.
 [[nodiscard]] Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
-                                      const TrustPart& part);
+                                      const TrustPart& part, RulesOf whose = RulesOf::kWorkTree);
 
 /// Stores a trust record. Replaces an earlier record of the same root.
 /// Errors: kRefused `trust.no_place` without a home, or if the home is inside the workspace; kIo.

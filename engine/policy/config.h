@@ -144,6 +144,7 @@ struct ValidatorConfig {
   OutputParser parser = OutputParser::kNone;
   std::string parser_regex;  ///< for kRegex: groups file, line, column, severity, message
   std::string parser_file;   ///< read this file after the run instead of stdout
+  std::string trust_with = "galley trust";  ///< how a person trusts it, for messages
   bool only_new = false;
   bool fix = false;
   std::vector<int> ok_exit = {0};   ///< exit statuses that mean "no findings"

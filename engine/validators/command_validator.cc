@@ -575,11 +575,10 @@ std::string command_words(const ValidatorConfig& config) {
 }
 
 Error not_trusted(const ValidatorConfig& config) {
-  return {
-      ErrorKind::kRefused, std::string(kNotTrusted),
-      fmt::format("it would run `{}`, which no person has trusted; review it with: galley trust",
-                  command_words(config)),
-      "", 0};
+  return {ErrorKind::kRefused, std::string(kNotTrusted),
+          fmt::format("it would run `{}`, which no person has trusted; review it with: {}",
+                      command_words(config), config.trust_with),
+          "", 0};
 }
 
 std::string shown_output(const CommandResult& result) {

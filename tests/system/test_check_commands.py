@@ -4,6 +4,7 @@ Runs as root and as a plain user (`hostile.main`)."""
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -66,6 +67,40 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
         shutil.rmtree(tree.parent / "verdicts")
         self.assertTrue(self.check(repo)["ok"])
         self.assertEqual((tree / "files" / "a.txt").read_text(), "one\ntwo\nthree\n")
+        for lost in (tree / "files", tree.parent / "verdicts"):  # to a program that clears caches
+            shutil.rmtree(lost)
+        self.assertTrue(self.check(repo)["ok"])
+
+    def unattended(self):
+        """The environment of a user who trusts nothing beforehand and is asked nothing."""
+        own = self.scratch / "own" / "galley"
+        own.mkdir(parents=True)
+        (own / "config.toml").write_text("unattended = true\n")
+        return {"XDG_CONFIG_HOME": str(own.parent)}
+
+    def test_the_rules_that_were_trusted_before_a_change_judge_its_commit(self):
+        repo = self.make("trusted", self.COUNTS)
+        environment = self.unattended()
+        self.galley("trust", work=repo, env=environment, expect=0)
+        self.put(repo, {"galley.toml": self.COUNTS.replace("ls;", ":;"), "a.txt": "good\n"})
+        self.galley("trust", work=repo, env=environment, expect=0)
+        self.run_git(repo, "add", "a.txt")
+        self.assertTrue(self.check(repo, env=environment)["ok"])
+        # The work tree's settings are trusted now, and no others.
+        self.put(repo, {"galley.toml": self.COUNTS})
+        shown = self.galley("status", work=repo, env=environment).stderr
+        self.assertIn(b"no person has trusted", shown)
+
+    def test_rules_that_are_not_those_of_the_work_tree_are_trusted_by_their_hash(self):
+        repo = self.make("elsewhere", self.COUNTS)
+        environment = self.unattended()
+        self.put(repo, {"galley.toml": self.COUNTS.replace("ls;", ":;"), "a.txt": "good\n"})
+        self.galley("trust", work=repo, env=environment, expect=0)
+        self.run_git(repo, "add", "a.txt")
+        message = self.check(repo, expect=1, env=environment)["verdict"]["message"]
+        way = re.search(r"review it with: git show (\w+):galley.toml, .*GALLEY_TRUST=(\w+)", message)
+        self.assertIn(b"ls;", self.run_git(repo, "show", f"{way[1]}:galley.toml"))
+        self.assertTrue(self.check(repo, env={**environment, "GALLEY_TRUST": way[2]})["ok"])
 
     def test_an_untrusted_command_refuses(self):
         repo = self.make("commands", self.COUNTS)
