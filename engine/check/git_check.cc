@@ -597,7 +597,15 @@ Result<Config> GitCheck::State::rules_text() {
                   read_host_file(options.config_file, limits::kMaxConfigBytes));
     return parse_config(text, options.config_file);
   }
-  GALLEY_ASSIGN(Config rules, load_config(GitTree(trees, rules_tree)));
+  auto read = load_config(GitTree(trees, rules_tree));
+  if (!read && is_local(kind) && read.error().reason.starts_with("config.")) {
+    Error error = std::move(read).error();
+    error.message +=
+        ". This is the galley.toml of HEAD; to commit a repair of it, a person runs: "
+        "git commit --no-verify";
+    return fail(std::move(error));
+  }
+  GALLEY_ASSIGN(Config rules, std::move(read));
   if (!rules.file.empty() || !is_local(kind) || layout.work_tree.empty()) return rules;
   rules_are_of_work_tree = true;
   GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
@@ -634,6 +642,8 @@ Result<void> GitCheck::State::load_rules() {
   GALLEY_ASSIGN(const bool counts,
                 is_trusted(*user, root, part, is_of_base ? RulesOf::kBase : RulesOf::kWorkTree));
   if (counts) return {};
+  GALLEY_ASSIGN(const std::string trust_with, way_to_trust(part));
+  for (ValidatorConfig& validator : config.validators) validator.trust_with = trust_with;
   remove_untrusted(config);
   std::string all;
   for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
@@ -642,17 +652,7 @@ Result<void> GitCheck::State::load_rules() {
                     ". Review it with: " + trust_with);
   return {};
 }
-  GALLEY_ASSIGN(const std::string trust_with, way_to_trust(part));
-  for (ValidatorConfig& validator : config.validators) validator.trust_with = trust_with;
 
-/// A file that equals the one in the tree whose rules count does not change the rules. A commit may
-/// also bring rules that a person approved when it was made.
-Result<bool> GitCheck::State::counts_already(const Change& change) {
-  const auto text = read_file(GitTree(trees, rules_tree), change.path, limits::kMaxConfigBytes);
-  const bool is_file = change.after.kind == FileKind::kRegular;
-  RulesChange asked{root, layout.common_directory, change.path.str(),
-                    text ? ContentId::of(*text).hex() : "",
-                    is_file ? change.after.content.hex() : ""};
 /// `galley trust` is about the file in the work tree.
 Result<std::string> GitCheck::State::way_to_trust(const TrustPart& part) const {
   bool is_in_work_tree = !options.config_file.empty();
@@ -667,6 +667,14 @@ Result<std::string> GitCheck::State::way_to_trust(const TrustPart& part) const {
       rules_tree.substr(0, kShownTreeDigits), kConfigFileName, part.hash().hex());
 }
 
+/// A file that equals the one in the tree whose rules count does not change the rules. A commit may
+/// also bring rules that a person approved when it was made.
+Result<bool> GitCheck::State::counts_already(const Change& change) {
+  const auto text = read_file(GitTree(trees, rules_tree), change.path, limits::kMaxConfigBytes);
+  const bool is_file = change.after.kind == FileKind::kRegular;
+  RulesChange asked{root, layout.common_directory, change.path.str(),
+                    text ? ContentId::of(*text).hex() : "",
+                    is_file ? change.after.content.hex() : ""};
   if (is_file && asked.before == asked.after) return true;
   if (!is_file && change.after.kind != FileKind::kAbsent) return false;
   const bool is_committed = kind == Kind::kCommit || kind == Kind::kRange;

@@ -290,6 +290,13 @@ class Ranges(CheckCase):
         self.galley("approve", proposal, "--by", "src", work=repo, expect=0)
         self.assertTrue(self.check(repo, "--range", "main..side")["ok"])
 
+    def test_broken_rules_of_the_base_name_the_way_to_repair_them(self):
+        repo = self.make("broken", "[[[\n")
+        self.put(repo, {"galley.toml": RULES})
+        self.run_git(repo, "add", "-A")
+        said = self.galley("check", work=repo, expect=2, env=WHO).stderr
+        self.assertIn(b"the galley.toml of HEAD; to commit a repair of it, a person runs: git commit --no-verify", said)
+
     def test_a_change_of_the_rules_waits_for_a_person(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
         self.commit(self.repo, {"galley.toml": ""})
