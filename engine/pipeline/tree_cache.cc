@@ -163,6 +163,8 @@ struct TreeCache::Place {
 
   /// The id of the tree that is laid out; empty when it is missing or incomplete.
   [[nodiscard]] std::string tree() const {
+    const auto files = directory->stat(place_name("files"));
+    if (!files || files->kind != FileKind::kDirectory) return {};  // a cleaner took it
     auto text = read_file(*directory, place_name("tree"), kMaxNameBytes);
     return text ? *std::move(text) : std::string();
   }
