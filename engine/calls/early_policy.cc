@@ -124,7 +124,37 @@ std::optional<Error> EarlyPolicy::refusal_by_session(const Action& action) const
   return refusal_of_writing();
 }
 
+/// `[tools]` and `policy.mode` name tools. They hold for the dialects of the shell, too, and for
+/// what a named caller does without a call.
+std::optional<Error> EarlyPolicy::refusal_by_equal_tool(const Action& action) const {
+  const AuditKind kind = action.record.kind;
+  const std::vector<std::string> shells = tools_with_effect(ToolEffect::kRun);
+  const bool is_named = !who_.caller().empty();
+  // A whole run is judged at its end.
+  const bool is_command = kind == AuditKind::kExec;
+  const bool is_shell = kind == AuditKind::kCall &&
+                        std::find(shells.begin(), shells.end(), action.record.tool) != shells.end();
+  const auto shell = config_->tools.find(shells.front());
+  const bool is_disabled = shell != config_->tools.end() && !shell->second.is_enabled;
+  if (is_disabled && (is_shell || (is_command && is_named))) {
+    return Error{
+        ErrorKind::kRefused, "tool.disabled",
+        "the tool '" + shells.front() + "' is disabled here, so an agent executes no command", "",
+        0};
+  }
+  if (!is_named || config_->policy.mode != SecurityMode::kStrict || action.only_looks) return {};
+  // What is merged was judged before.
+  const bool is_edit =
+      is_named_by_no_tool(kind) && !action.merges && action.record.tool != "markers";
+  if (action.tools.empty() || (!is_command && !is_edit)) return {};
+  return Error{ErrorKind::kRefused, "call.tier_denied",
+               "the mode `strict` asks a person about what the tool " + action.tools.front() +
+                   " does, and only a call can be approved: galley call " + action.tools.front(),
+               "", 0};
+}
+
 std::optional<Error> EarlyPolicy::refusal_by_rules(const Action& action) const {
+  if (auto no = refusal_by_equal_tool(action)) return no;
   if (action.record.kind == AuditKind::kExec || action.record.kind == AuditKind::kRun) {
     if (auto none = no_shell_in_profile()) return none;
   }

@@ -69,6 +69,7 @@ class EarlyPolicy {
   [[nodiscard]] std::optional<Error> not_in_profile(std::string_view tool) const;
   /// Returns an error if no tool in the caller's tool profile runs commands.
   [[nodiscard]] std::optional<Error> no_shell_in_profile() const;
+  [[nodiscard]] std::optional<Error> refusal_by_equal_tool(const Action& action) const;
   [[nodiscard]] Judgement judge_write(const RelPath& path) const;
   [[nodiscard]] Judgement judge_source(const RelPath& path, bool only_looks) const;
 

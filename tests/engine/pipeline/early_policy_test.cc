@@ -87,6 +87,40 @@ TEST_F(PolicyAtTheDoor, AToolThatIsNotInTheProfileIsRefused) {
   EXPECT_TRUE(begin("").call("Write", R"({"file_path": "a.txt", "content": "x"})").result().ok);
 }
 
+TEST_F(PolicyAtTheDoor, ADisabledShellIsDisabledUnderEveryNameAndForCommandsOfAgents) {
+  tree_.write("galley.toml", std::string(kEarlyPolicyConfig) + "[tools.Bash]\nenabled = false\n");
+  FakeCommandRunner runner([](const Command&, Overlay&) -> Result<CommandResult> {
+    CommandResult result;
+    result.exit_code = 0;
+    return result;
+  });
+  Transaction agent = begin("fetcher", &runner);
+  for (const char* tool : {"Bash", "run_shell_command", "run_command"}) {
+    const ToolResult refused = agent.call(tool, R"({"command": "true"})").result();
+    ASSERT_FALSE(refused.ok) << tool;
+    EXPECT_EQ(refused.error->reason, "tool.disabled") << tool;
+  }
+  EXPECT_EQ(agent.run({"true"}).error().reason, "tool.disabled");
+  EXPECT_TRUE(begin("", &runner).run({"true"})) << "a person runs what they want";
+}
+
+TEST_F(PolicyAtTheDoor, TheStrictModeHoldsForAgentsThatCallNoTool) {
+  std::string rules = kEarlyPolicyConfig;
+  tree_.write("galley.toml",
+              rules.replace(rules.find("[policy]"), 8, "[policy]\nmode = \"strict\""));
+  FakeCommandRunner runner([](const Command&, Overlay&) -> Result<CommandResult> {
+    CommandResult result;
+    result.exit_code = 0;
+    return result;
+  });
+  Transaction agent = begin("fetcher", &runner);
+  EXPECT_EQ(agent.run({"true"}).error().reason, "call.tier_denied");
+  EXPECT_EQ(agent.edit("a.txt", "needle", "thread").error().reason, "call.tier_denied");
+  Transaction person = begin("", &runner);
+  EXPECT_TRUE(person.run({"true"}));
+  EXPECT_TRUE(person.edit("a.txt", "needle", "thread"));
+}
+
 TEST_F(PolicyAtTheDoor, UnreadableFilesAreNotReadSearchedOrMoved) {
   Transaction reader = begin("reader");
   EXPECT_THAT(said(reader.call("Read", R"({"file_path": "secret/key"})").result()),
