@@ -120,6 +120,26 @@ bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk) {
   });
 }
 
+/// True if all context lines have one blank more than the file's, and the removed lines, of which
+/// there are some, do not.
+bool has_only_context_a_blank(const Lines& file, const Hunk& hunk, int64_t start) {
+  bool removes = false;
+  bool has_blank = false;
+  int64_t at = start;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.role == LineRole::kAdded) continue;
+    const int64_t there = at++;
+    if (is_blank_text(line.text) || there < 0 || static_cast<size_t>(there) >= file.size())
+      continue;
+    const std::string_view own = file[static_cast<size_t>(there)];
+    const bool is_removed = line.role == LineRole::kRemoved;
+    if (is_removed ? indent_of(line.text) != indent_of(own) : !has_blank_less(own, line.text))
+      return false;
+    (is_removed ? removes : has_blank) = true;
+  }
+  return removes && has_blank;
+}
+
 }  // namespace
 
 IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start) {
@@ -143,7 +163,13 @@ std::string_view doubt_of_shift(const Lines& file, const Hunk& hunk, int64_t sta
     return "its context has one blank less than the file, and its new lines may lack it, too";
   }
   const IndentMap indent = indent_at(file, hunk, start);
-  if (is_doubtful_shift(indent, hunk)) {
+  const auto is_shifted = [&](const HunkLine& line) {
+    return line.role == LineRole::kAdded &&
+           indent.with_shift_of(line.text).carry(line.text) != line.text;
+  };
+  if (is_doubtful_shift(indent, hunk) ||
+      (has_only_context_a_blank(file, hunk, start) &&
+       std::any_of(hunk.lines.begin(), hunk.lines.end(), is_shifted))) {
     return "its context has one blank more than the file, and its new lines may have it, too";
   }
   if (indent.is_identity()) return {};

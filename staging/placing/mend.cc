@@ -121,7 +121,7 @@ class HunkMender::Work {
     std::string_view rule;
     std::string_view message;
     Hunk hunk;
-    bool is_shifted = false;  ///< characters before its lines were added or removed
+    bool is_shifted = false;  ///< its lines must have the indentation of the file
   };
 
   /// True if a context line of the hunk, as it was written or read, is not around the place where
@@ -172,7 +172,8 @@ class HunkMender::Work {
 
   std::vector<Reading> readings_of_hunk(const Hunk& hunk) {
     std::vector<Reading> out;
-    out.push_back({"", "", hunk});
+    // A mistake that explains all blanks is better evidence than lines that differ in blanks.
+    out.push_back({"", "", hunk, true});
     const auto add = [&](const char* rule, const char* message, std::optional<Hunk> made,
                          bool is_shifted = true) {
       if (made) out.push_back({rule, message, *std::move(made), is_shifted});
@@ -191,6 +192,8 @@ class HunkMender::Work {
         without_sign_blank(hunk, false));
     add("sign_blank", "the context lines have a blank more than the changed ones; it was taken off",
         without_context_blank(hunk));
+    if (out.size() == 1) out.clear();
+    out.push_back({"", "", hunk});
     add("lost_markup", "context lines have lost '<', '>' or '&'; they were found without",
         with_markup(hunk), false);
     return out;
