@@ -668,20 +668,20 @@ bool tells_blank_lines(const Lines& file, const Hunk& hunk, const std::vector<in
 bool adds_what_is_near(const Lines& file, const Hunk& hunk,
                        const std::vector<std::string_view>& old_lines, int64_t start) {
   constexpr int64_t kNear = 4;
-  const int64_t begin = std::max<int64_t>(start - kNear, 0);
-  const int64_t end = std::min(start + static_cast<int64_t>(pre_image(hunk).size()) + kNear,
-                               static_cast<int64_t>(file.size()));
   std::string one;
   std::string other;
-  for (const HunkLine& line : hunk.lines) {
-    if (line.role != LineRole::kAdded || !is_telling_line(line.text)) continue;
-    const std::string_view added = folded(line.text, LineFolding::kBlanks, one);
+  int64_t at = start;
+  for (auto line = hunk.lines.begin(); line != hunk.lines.end(); ++line) {
+    if (line->role != LineRole::kAdded) ++at;
+    if (line->role != LineRole::kAdded || !is_telling_line(line->text)) continue;
+    const std::string_view added = folded(line->text, LineFolding::kBlanks, one);
     const auto is_it = [&](std::string_view text) {
       return folded(text, LineFolding::kBlanks, other) == added;
     };
-    const bool is_known = std::any_of(old_lines.begin(), old_lines.end(), is_it);
-    for (int64_t at = begin; !is_known && at < end; ++at) {
-      if (is_it(file[static_cast<size_t>(at)])) return true;
+    if (std::any_of(old_lines.begin(), old_lines.end(), is_it)) continue;
+    const int64_t end = std::min(at + kNear, static_cast<int64_t>(file.size()));
+    for (int64_t near = std::max<int64_t>(at - kNear, 0); near < end; ++near) {
+      if (is_it(file[static_cast<size_t>(near)])) return true;
     }
   }
   return false;

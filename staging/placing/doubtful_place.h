@@ -97,9 +97,9 @@ namespace galley {
 [[nodiscard]] bool tells_blank_lines(const Lines& file, const Hunk& hunk,
                                      const std::vector<int64_t>& partner);
 
-/// True if the file already has a line near `start` that the hunk adds, ignoring blanks. Then a
-/// part of the change may already have been applied.
-/// `old_lines` are those of the hunk as it was written.
+/// True if the file already has a line that the hunk adds, near the place of that line, ignoring
+/// blanks. Then a part of the change may already have been applied. `start` is the hunk's place,
+/// and `old_lines` are its old lines as it was written.
 [[nodiscard]] bool adds_what_is_near(const Lines& file, const Hunk& hunk,
                                      const std::vector<std::string_view>& old_lines, int64_t start);
 

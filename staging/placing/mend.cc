@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/text.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/anchors.h"
@@ -100,7 +101,7 @@ class HunkMender::Work {
           continue;
         }
         if (is_elsewhere(*found, hunk) || is_elsewhere(*found, reading.hunk)) continue;
-        MendedHunk out{*std::move(found), {}, pre_image(reading.hunk)};
+        MendedHunk out{*std::move(found), {}, pre_image(reading.hunk), attempt.rule.empty()};
         for (const auto& [rule, message] :
              {std::pair(reading.rule, reading.message), std::pair(attempt.rule, attempt.message)}) {
           if (!rule.empty()) {

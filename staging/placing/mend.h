@@ -21,6 +21,7 @@ struct MendedHunk {
   /// `blank_lines` or `context_differs`.
   std::vector<Leniency> leniencies;
   std::vector<std::string_view> old_lines;  ///< the hunk's old lines, as they were read
+  bool is_whole = false;  ///< all of its lines were found together, as those of a hunk that fits
 };
 
 /// Repairs hunks with typical mistakes of language models.

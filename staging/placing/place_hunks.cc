@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/doubtful_place.h"
 #include "staging/placing/explain.h"
@@ -288,8 +289,10 @@ class HunkPlacer {
     if (std::any_of(mended->leniencies.begin(), mended->leniencies.end(), is_off)) return;
     HunkPlaces places = HunkSearch(index_, mended->hunk, options_).find();
     if (places.starts.size() != 1 || places.is_doubtful || !places.doubt.empty()) return;
-    if (adds_what_is_near(index_.lines(), mended->hunk, mended->old_lines, places.starts.front()))
+    if (!mended->is_whole &&
+        adds_what_is_near(index_.lines(), mended->hunk, mended->old_lines, places.starts.front())) {
       return;
+    }
     places.step = MatchStep::kMended;
     replace(i, *std::move(mended));
     searches_[i].places = std::move(places);
