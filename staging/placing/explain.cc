@@ -13,6 +13,7 @@
 #include "staging/placing/doubtful_place.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place.h"
+#include "staging/placing/reread.h"
 #include "staging/text/fold.h"
 #include "staging/text/lines.h"
 
@@ -173,6 +174,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   if (out.rebased.empty() && rival + 1 < nearest.votes) {
     out.rebased = correction_at(index, failed.hunk, nearest.start);
   }
+  if (out.rebased.empty()) out.rebased = correction_of_reread(index, failed.hunk);
   out.message += "; the nearest place is line " + std::to_string(out.nearest_line);
   if (out.rebased.empty()) out.message += ": write the lines as the file has them";
   return out;
