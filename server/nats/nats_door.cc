@@ -62,6 +62,11 @@ struct NatsDoor::State {
   /// kForwarded: a call of a session that this process holds; kPing: whether this process lives.
   enum class Kind : uint8_t { kCall, kForwarded, kHealth, kValidate, kDiscovery, kPing };
 
+  struct MessageDeleter {
+    void operator()(natsMsg* message) const { natsMsg_Destroy(message); }
+  };
+  using Message = std::unique_ptr<natsMsg, MessageDeleter>;
+
   struct Request {
     Kind kind = Kind::kCall;
     std::string tool;
@@ -69,6 +74,11 @@ struct NatsDoor::State {
     std::string reply;
     NachosCall call = {};  ///< of kCall and kForwarded
     [[nodiscard]] bool is_call() const { return kind == Kind::kCall || kind == Kind::kForwarded; }
+  };
+
+  struct Worker {
+    std::condition_variable woken;  ///< it was taken off `idle_workers`, or `has_ended`
+    std::jthread thread;
   };
 
   struct Subscription {
@@ -85,8 +95,7 @@ struct NatsDoor::State {
   std::deque<Subscription> subscriptions;
 
   std::mutex mutex;
-  std::condition_variable changed;  ///< `waiting` or `has_ended`
-  std::condition_variable idle;     ///< no request is held
+  std::condition_variable idle;  ///< no request is held
   std::deque<Request> waiting;
   /// By the sessions of which a call waits or runs: their further calls, as they arrived.
   std::map<std::string, std::deque<Request>> lanes;
@@ -95,16 +104,18 @@ struct NatsDoor::State {
   std::set<std::string> mine;  ///< the sessions that this process holds, until a reconnection
   bool has_ended = false;
   std::stop_source stop;
-  std::vector<std::jthread> workers;
+  std::vector<Worker*> idle_workers;  ///< the last one is woken first: its caches are warm
+  std::deque<Worker> workers;
 
   ~State();
   void log(const std::string& line) { options.log(printable_line(line)); }
   Result<void> connect();
   Result<void> subscribe(Kind kind, const std::string& subject, const std::string& tool);
   Result<void> subscribe_all();
-  void take(const Subscription& subscription, natsMsg* message);
+  void take(const Subscription& subscription, const Message& message);
   std::string accept(Request request);
-  void work();
+  void work(Worker& self);
+  void wake_one();
   void handle(const Request& request);
   std::string answer(const Request& request);
   bool is_mine(const std::string& session);
@@ -135,8 +146,9 @@ void NatsDoor::State::refuse_queued() {
       std::move(lane.begin(), lane.end(), std::back_inserter(left));
       lane.clear();
     }
+    idle_workers.clear();
+    for (Worker& worker : workers) worker.woken.notify_one();
   }
-  changed.notify_all();
   const std::string text = NachosRunner::bare_error(kEnds);
   for (const Request& request : left) {
     settle(request);
@@ -207,11 +219,10 @@ Result<void> NatsDoor::State::subscribe(Kind kind, const std::string& subject,
       [](natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
         const auto* subscription = static_cast<const Subscription*>(closure);
         try {
-          subscription->door->take(*subscription, message);
+          subscription->door->take(*subscription, Message(message));
         } catch (const std::exception& error) {  // the library is C
           subscription->door->log(std::string("a request is lost: ") + error.what());
         }
-        natsMsg_Destroy(message);
       },
       &one);
   if (status == NATS_OK) return {};
@@ -252,23 +263,24 @@ void NatsDoor::State::reply(const std::string& subject, const std::string& text)
 // --- requests -------------------------------------------------------------------------------
 
 /// Runs on the thread of the library that delivers messages, so it must not wait.
-void NatsDoor::State::take(const Subscription& subscription, natsMsg* message) {
-  const char* to = natsMsg_GetReply(message);
-  if (to != nullptr && !may_reply_to(to)) {
-    log(std::string("a request is dropped: no answer may go to ") + to);
+void NatsDoor::State::take(const Subscription& subscription, const Message& message) {
+  const char* given = natsMsg_GetReply(message.get());
+  const std::string to = given == nullptr ? "" : given;
+  if (given != nullptr && !may_reply_to(to)) {
+    log("a request is dropped: no answer may go to " + to);
     return;
   }
-  if (subscription.kind == Kind::kPing) return reply(to == nullptr ? "" : to, "");
-  const auto size = static_cast<size_t>(natsMsg_GetDataLength(message));
+  if (subscription.kind == Kind::kPing) return reply(to, "");
+  const auto size = static_cast<size_t>(natsMsg_GetDataLength(message.get()));
   std::string problem;
   if (size > options.config.most_request_bytes) {
     problem = "the request has " + std::to_string(size) + " bytes, and the limit is " +
               std::to_string(options.config.most_request_bytes);
   } else {
     problem = accept({subscription.kind, subscription.tool,
-                      std::string(natsMsg_GetData(message), size), to == nullptr ? "" : to});
+                      std::string(natsMsg_GetData(message.get()), size), to});
   }
-  if (!problem.empty() && to != nullptr) reply(to, NachosRunner::bare_error(problem));
+  if (!problem.empty()) reply(to, NachosRunner::bare_error(problem));
 }
 
 /// Returns why a request is not accepted.
@@ -299,35 +311,31 @@ std::string NatsDoor::State::accept(Request request) {
 /// Gives a request to the workers, a call after the earlier ones of its session. One thread
 /// delivers all messages, so calls come here as they arrived.
 bool NatsDoor::State::enter(Request& request) {
-  {
-    const std::lock_guard guard(mutex);
-    if (has_ended) return false;
-    if (request.is_call()) {
-      const auto [lane, is_new] = lanes.try_emplace(request.call.session);
-      if (!is_new) {
-        lane->second.push_back(std::move(request));
-        return true;
-      }
+  const std::lock_guard guard(mutex);
+  if (has_ended) return false;
+  if (request.is_call()) {
+    const auto [lane, is_new] = lanes.try_emplace(request.call.session);
+    if (!is_new) {
+      lane->second.push_back(std::move(request));
+      return true;
     }
-    waiting.push_back(std::move(request));
   }
-  changed.notify_one();
+  waiting.push_back(std::move(request));
+  wake_one();
   return true;
 }
 
 /// Lets the next call of a session wait for a worker.
 void NatsDoor::State::leave_lane(const std::string& session) {
-  {
-    const std::lock_guard guard(mutex);
-    const auto lane = lanes.find(session);
-    if (lane->second.empty()) {
-      lanes.erase(lane);
-      return;
-    }
-    waiting.push_back(std::move(lane->second.front()));
-    lane->second.pop_front();
+  const std::lock_guard guard(mutex);
+  const auto lane = lanes.find(session);
+  if (lane->second.empty()) {
+    lanes.erase(lane);
+    return;
   }
-  changed.notify_one();
+  waiting.push_back(std::move(lane->second.front()));
+  lane->second.pop_front();
+  wake_one();
 }
 
 void NatsDoor::State::settle(const Request& request) {
@@ -340,12 +348,24 @@ void NatsDoor::State::settle(const Request& request) {
   idle.notify_all();
 }
 
-void NatsDoor::State::work() {
+/// Wakes the worker that has waited the shortest time, unless all work. The caller must hold the
+/// mutex: without it, the worker may end, and its condition with it.
+void NatsDoor::State::wake_one() {
+  if (idle_workers.empty()) return;
+  idle_workers.back()->woken.notify_one();
+  idle_workers.pop_back();
+}
+
+void NatsDoor::State::work(Worker& self) {
   while (true) {
     Request request;
     {
       std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return has_ended || !waiting.empty(); });
+      while (!has_ended && waiting.empty()) {
+        idle_workers.push_back(&self);
+        self.woken.wait(lock);
+        std::erase(idle_workers, &self);  // if nothing woke it
+      }
       if (has_ended) break;
       request = std::move(waiting.front());
       waiting.pop_front();
@@ -496,7 +516,8 @@ Result<std::unique_ptr<NatsDoor>> NatsDoor::open(NachosRunner& runner, Options o
     runner.share_answers(state->shared.get());
   }
   for (uint32_t i = 0; i < state->options.config.calls_at_once; ++i) {
-    state->workers.emplace_back([&door = *state] { door.work(); });
+    State::Worker& worker = state->workers.emplace_back();
+    worker.thread = std::jthread([&door = *state, &worker] { door.work(worker); });
   }
   GALLEY_TRY(state->subscribe_all());
   return std::unique_ptr<NatsDoor>(new NatsDoor(std::move(state)));

@@ -7,6 +7,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
@@ -606,6 +607,25 @@ class Limits(NatsCase):
         for reply in replies[:3]:
             self.assertEqual(client.reply_to(reply)["payload"]["result"], {"written": True})
         self.assertEqual(sorted(path.name for path in (self.work / "workspace").glob("n*")), ["n0.txt", "n1.txt", "n2.txt"])
+
+    def test_calls_one_after_the_other_wake_few_threads(self):
+        """The worker that ended a call last makes the next one, so its memory is still in the caches of the processor."""
+        calls, workers = 100, 16
+        _, door, client = self.serve(f"calls_at_once = {workers}\n")
+
+        def times_asleep():
+            status = {task: (task / "status").read_text() for task in Path(f"/proc/{door.pid}/task").iterdir()}
+            return {task.name: int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", text)[1]) for task, text in status.items()}
+
+        def read():
+            client.request(f"{FILES}.request", self.call_of(action="read", path="workspace/a.txt"))
+
+        read()
+        before = times_asleep()
+        for _ in range(calls):
+            read()
+        woken = [task for task, times in times_asleep().items() if times - before.get(task, 0) >= calls // workers]
+        self.assertLess(len(woken), workers)
 
     def test_a_session_that_waits_holds_up_no_other(self):
         _, _, client = self.serve("calls_at_once = 2\n")
