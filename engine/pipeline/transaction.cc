@@ -326,14 +326,16 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& wanted) {
       return state_->stage->note_commit(number, published.id());
     };
   }
-  Action action = action_of(AuditKind::kCommit, request.tool, {});
-  action.is_atomic = action.records_itself = true;
-  const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
-    GALLEY_ASSIGN(outcome, decide_and_publish(*state_->workspace, proposal(), state_->options,
+  const Proposal proposed = proposal();
+  const auto decide = [&](AuditEvent&) -> Result<void> {
+    GALLEY_ASSIGN(outcome, decide_and_publish(*state_->workspace, proposed, state_->options,
                                               request, state_->recorder, on_number));
     return {};
-  });
-  GALLEY_TRY(passed);
+  };
+  Action action = action_of(AuditKind::kCommit, request.tool, {});
+  action.is_atomic = action.records_itself = true;
+  // A call that only read ends here. There is nothing that the rules of a commit could refuse.
+  GALLEY_TRY(proposed.is_empty() ? decide(action.record) : pass(std::move(action), decide));
   auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) {
     GALLEY_TRY(state_->recorder.write_held());
