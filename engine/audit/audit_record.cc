@@ -136,9 +136,13 @@ void put_document(AuditMembers& record, const char* key, const JsonDocument& doc
 /// Redacts a text before it is cut, because half a secret does not match a pattern.
 std::string field_of(const std::string& value) {
   constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
+  std::string quoted;
+  if (value.size() <= kMaxFieldBytes && !may_have_pattern(value) && is_utf8(value)) {
+    append_json_text(quoted, value);
+    return quoted;
+  }
   std::string text = redact_patterns(valid_utf8(value.substr(0, kMaxLookedAt)));
   text.resize(std::min(text.size(), kMaxFieldBytes));
-  std::string quoted;
   append_json_text(quoted, text);
   return quoted;
 }
