@@ -187,14 +187,21 @@ Result<NachosCall> NachosRunner::parse(const std::string& tool, std::string_view
   return call;
 }
 
-std::string NachosRunner::envelope(const NachosCall& call, ordered_json payload) const {
-  ordered_json out = {{"id", new_uuid()},
-                      {"timestamp", rfc3339_utc(clock_->wall_ns())},
-                      {"source", call.tool},
-                      {"type", "tool.response"}};
-  if (!call.correlation.is_discarded()) out["correlationId"] = call.correlation;
-  out["payload"] = std::move(payload);
-  return json_text(out);
+NachosRunner::Payload::Payload(const ordered_json& document)
+    : text(json_text(document)),
+      outcome(document.at("success").get<bool>() ? "ok"
+                                                 : text_member(document.at("error"), "code")) {}
+
+/// Written as text, so that a large payload is not copied into another document.
+std::string NachosRunner::envelope(const NachosCall& call, std::string_view payload) const {
+  std::string out = R"({"id":")" + new_uuid() + R"(","timestamp":")" +
+                    rfc3339_utc(clock_->wall_ns()) + R"(","source":)";
+  append_json_text(out, call.tool);
+  out += R"(,"type":"tool.response")";
+  if (!call.correlation.is_discarded()) {
+    out.append(R"(,"correlationId":)").append(json_text(call.correlation));
+  }
+  return out.append(R"(,"payload":)").append(payload).append("}");
 }
 
 ordered_json NachosRunner::payload_of(const NachosCall& call, const ToolResult& result) const {
@@ -206,7 +213,7 @@ ordered_json NachosRunner::payload_of(const NachosCall& call, const Error& error
 }
 
 std::string NachosRunner::refusal(const NachosCall& call, const Error& error) const {
-  return envelope(call, payload_of(call, error));
+  return envelope(call, json_text(payload_of(call, error)));
 }
 
 bool NachosRunner::has_ids(const NachosCall& call) {
@@ -215,20 +222,18 @@ bool NachosRunner::has_ids(const NachosCall& call) {
 
 std::string NachosRunner::answer(const NachosCall& call, const std::stop_token& stop) {
   const Telemetry::Work work(telemetry_);
-  ordered_json payload = answered(call, stop);
-  const bool is_failure = !payload.at("success").get<bool>();
-  work.end({is_failure ? text_member(payload.at("error"), "code") : "ok",
-            is_failure,
+  const Payload payload = answered(call, stop);
+  work.end({payload.outcome,
+            payload.outcome != "ok",
             call.session.empty() ? "" : session_of_door(kDoor, call.session),
             {{"galley.tool", call.tool},
              {"galley.session", call.session},
              {"galley.call", call.call_id},
              {"galley.agent", config_.agent}}});
-  return envelope(call, std::move(payload));
+  return envelope(call, payload.text);
 }
 
-/// The payload of the answer.
-ordered_json NachosRunner::answered(const NachosCall& call, const std::stop_token& stop) {
+NachosRunner::Payload NachosRunner::answered(const NachosCall& call, const std::stop_token& stop) {
   if (!has_ids(call)) {
     return payload_of(call, invalid("nats.call_id",
                                     "sessionId and callId are texts of 1 to 128 printable ASCII "
@@ -243,12 +248,12 @@ ordered_json NachosRunner::answered(const NachosCall& call, const std::stop_toke
   }
   if (earlier) return repeated(call, hash, *earlier);
   const ToolResult result = make(call, stop);
-  ordered_json payload = payload_of(call, result);
+  const Payload payload = payload_of(call, result);
   if (has_done_nothing(call, result)) {
     if (shared_ != nullptr) shared_->forget(call.session, call.call_id);
     return payload;
   }
-  const SharedAnswers::Answer made{hash, json_text(payload)};
+  const SharedAnswers::Answer made{hash, payload.text};
   if (shared_ != nullptr) shared_->keep(call.session, call.call_id, made);
   answers_.keep(call.session, call.call_id, made);
   return payload;
@@ -268,8 +273,8 @@ bool NachosRunner::has_done_nothing(const NachosCall& call, const ToolResult& re
 }
 
 /// The payload for a call whose ids were used before.
-ordered_json NachosRunner::repeated(const NachosCall& call, const std::string& hash,
-                                    const SharedAnswers::Answer& earlier) const {
+NachosRunner::Payload NachosRunner::repeated(const NachosCall& call, const std::string& hash,
+                                             const SharedAnswers::Answer& earlier) const {
   if (earlier.call != hash) {
     return payload_of(call, invalid("nats.call_id",
                                     "callId '" + call.call_id +

@@ -86,12 +86,17 @@ class NachosRunner {
 
  private:
   [[nodiscard]] Result<std::vector<ToolInfo>> served() const;
-  [[nodiscard]] nlohmann::ordered_json answered(const NachosCall& call,
-                                                const std::stop_token& stop);
-  [[nodiscard]] nlohmann::ordered_json repeated(const NachosCall& call, const std::string& hash,
-                                                const SharedAnswers::Answer& earlier) const;
+  /// The payload of an answer.
+  struct Payload {
+    Payload(const nlohmann::ordered_json& document);  // NOLINT(google-explicit-constructor)
+    std::string text;
+    std::string outcome;  ///< `ok`, or the code of its error
+  };
+  [[nodiscard]] Payload answered(const NachosCall& call, const std::stop_token& stop);
+  [[nodiscard]] Payload repeated(const NachosCall& call, const std::string& hash,
+                                 const SharedAnswers::Answer& earlier) const;
   [[nodiscard]] bool has_done_nothing(const NachosCall& call, const ToolResult& result) const;
-  [[nodiscard]] std::string envelope(const NachosCall& call, nlohmann::ordered_json payload) const;
+  [[nodiscard]] std::string envelope(const NachosCall& call, std::string_view payload) const;
   [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call,
                                                   const ToolResult& result) const;
   [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call, const Error& error) const;
