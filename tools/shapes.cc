@@ -218,7 +218,10 @@ Json named_list(const ToolShape& shape, const std::vector<ToolInfo>& tools) {
 
 // --- results --------------------------------------------------------------------------------
 
-Json result_data(const ToolResult& result) { return result.data ? *result.data : Json::object(); }
+const Json& result_data(const ToolResult& result) {
+  static const Json kEmpty = Json::object();
+  return result.data ? *result.data : kEmpty;
+}
 
 /// The part of an error that a model reads.
 Json error_document(const ToolShape& shape, const ToolError& error) {
@@ -279,17 +282,19 @@ Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std:
   if (!result.ok) {
     error = std::string(error_code_in(shape, *result.error)) + ": " + result.error->message;
   }
-  return {{"success", result.ok},
-          {"output_json", result.ok ? json_text(result_data(result)) : std::string()},
-          {"error", error},
-          {"execution_id", result.meta.execution_id},
-          {"duration_ms", result.meta.duration_ms}};
+  Json out = {{"success", result.ok}};
+  // An initializer list would copy the text, which may be large.
+  out["output_json"] = result.ok ? json_text(result_data(result)) : std::string();
+  out["error"] = std::move(error);
+  out["execution_id"] = result.meta.execution_id;
+  out["duration_ms"] = result.meta.duration_ms;
+  return out;
 }
 
 /// `result` in Nachos may be any value, but an answer in Galley is an object. If its only member is
 /// `result`, the value of that member is returned.
 Json nachos_data(const ToolResult& result) {
-  Json data = result_data(result);
+  const Json& data = result_data(result);
   const auto inner = data.find("result");
   return data.size() == 1 && inner != data.end() ? *inner : data;
 }
