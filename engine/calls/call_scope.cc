@@ -60,23 +60,25 @@ Result<Capabilities> program_capabilities(const std::vector<std::string>& progra
 /// Returns an error if the action needs a capability that is not given, as far as its arguments
 /// show. A path or program that no capability covers is not allowed.
 std::optional<Error> missing_in(const Capabilities& given, const Action& action) {
-  const auto missing = [&given](const Need& need, const std::string& what) -> std::optional<Error> {
+  const auto missing = [&given](const Need& need, std::string_view what,
+                                const std::string& name) -> std::optional<Error> {
     if (gives(given, need)) return {};
-    return Error{
-        ErrorKind::kRefused, "capability.missing",
-        what + " needs the capability '" + need.text + "', which this caller was not given", "", 0};
+    return Error{ErrorKind::kRefused, "capability.missing",
+                 std::string(what) + " '" + name + "' needs the capability '" + need.text +
+                     "', which this caller was not given",
+                 "", 0};
   };
   for (const std::string& needed : action.capabilities) {
-    if (auto no = missing(Need::of(needed), "the tool '" + action.record.tool + "'")) return no;
+    if (auto no = missing(Need::of(needed), "the tool", action.record.tool)) return no;
   }
   for (const RelPath& path : action.intent.reads) {
-    if (auto no = missing(Need::file("read", path), "reading '" + path.str() + "'")) return no;
+    if (auto no = missing(Need::file("read", path), "reading", path.str())) return no;
   }
   for (const RelPath& path : action.intent.writes) {
-    if (auto no = missing(Need::file("write", path), "writing '" + path.str() + "'")) return no;
+    if (auto no = missing(Need::file("write", path), "writing", path.str())) return no;
   }
   for (const std::string& program : action.intent.programs) {
-    if (auto no = missing(Need::of("exec:" + program), "running '" + program + "'")) return no;
+    if (auto no = missing(Need::of("exec:" + program), "running", program)) return no;
   }
   return {};
 }

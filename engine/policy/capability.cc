@@ -221,7 +221,9 @@ Result<Capabilities> parse_capabilities(const std::vector<std::string>& texts) {
 }
 
 const Capability* deciding_capability(const Capabilities& capabilities, const Need& need) {
-  const auto last = std::find_if(capabilities.rbegin(), capabilities.rend(), need.is_matched_by);
+  const auto last =
+      std::find_if(capabilities.rbegin(), capabilities.rend(),
+                   [&need](const Capability& one) { return need.is_matched_by(one); });
   return last == capabilities.rend() ? nullptr : &*last;
 }
 
