@@ -65,7 +65,12 @@ bool PlainSchema::take(const std::string& key, const json& value) {
     return true;
   }
   if (key == "type") {
-    types_ = types_named(value);
+    types_ = 0;
+    for (const json& name : value.is_array() ? value : json::array({value})) {
+      const uint32_t named = types_named(name);
+      if (named == 0) return false;
+      *types_ |= named;
+    }
     return *types_ != 0;
   }
   if (key == "enum" && are_texts(value)) {

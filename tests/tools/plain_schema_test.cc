@@ -107,6 +107,15 @@ TEST(PlainSchema, AcceptsOnlyWhatTheLibraryAccepts) {
   EXPECT_GT(accepted, 1'000U);
 }
 
+/// Many tools answer with a text or null.
+TEST(PlainSchema, AcceptsAnyOfSeveralTypes) {
+  const PlainSchema schema(json{{"type", {"string", "null"}}});
+  EXPECT_TRUE(schema.is_complete());
+  EXPECT_TRUE(schema.accepts(json("a")));
+  EXPECT_TRUE(schema.accepts(json(nullptr)));
+  EXPECT_FALSE(schema.accepts(json(1)));
+}
+
 TEST(PlainSchema, MessagesAreThoseOfTheLibrary) {
   for (const json& schema : subschemas()) {
     if (!schema.is_object()) continue;
@@ -127,6 +136,7 @@ TEST(PlainSchema, IsCompleteOnlyWithoutUnknownKeywordsAtAnyDepth) {
                       {"additionalProperties", {{"anyOf", {{{"enum", {"x"}}}}}}}};
   EXPECT_TRUE(PlainSchema(*lower_schema(plain)).is_complete()) << "it adds empty definitions";
   for (const json& part : {json{{"pattern", "("}}, json{{"type", "text"}}, json{{"minLength", 2}},
+                           json{{"type", json::array()}}, json{{"type", {"null", "text"}}},
                            json{{"anyOf", json::array()}}, json{{"properties", 1}}, json(3)}) {
     EXPECT_FALSE(PlainSchema(part).is_complete()) << part;
     EXPECT_FALSE(PlainSchema(json{{"items", part}}).is_complete()) << part;
