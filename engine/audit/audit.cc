@@ -236,13 +236,16 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
 
 Result<AuditPosition> AuditLog::append(std::string_view record) {
   GALLEY_ASSIGN(auto read, read_records({record}));
-  GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
-  return append_locked(*head_file, std::move(read));
+  return append(std::move(read));
 }
 
 Result<AuditPosition> AuditLog::append(const AuditEvent& event) {
   std::vector<AuditMembers> records;
   records.push_back(audit_members(event, clock_->wall_ns()));
+  return append(std::move(records));
+}
+
+Result<AuditPosition> AuditLog::append(std::vector<AuditMembers> records) {
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
   return append_locked(*head_file, std::move(records));
 }
@@ -399,8 +402,7 @@ Result<std::string> AuditLog::begin_new_log() {
 
 Result<void> AuditLog::add(const std::vector<std::string>& records) {
   GALLEY_ASSIGN(auto read, read_records({records.begin(), records.end()}));
-  GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
-  GALLEY_TRY(append_locked(*head_file, std::move(read)));
+  GALLEY_TRY(append(std::move(read)));
   return {};
 }
 

@@ -164,6 +164,7 @@ class AuditLog final : public AuditSink {
   /// Adds a record made by audit_record(); the cost does not depend on the length of the log.
   Result<AuditPosition> append(std::string_view record);
   Result<AuditPosition> append(const AuditEvent& event);
+  Result<AuditPosition> append(std::vector<AuditMembers> records);
   /// Adds the records whose execution_id is not in the log yet; recovery uses it. It searches the
   /// log from its end backwards until it has found all of them.
   Result<size_t> append_missing(const std::vector<std::string>& records);

@@ -64,15 +64,25 @@ bool Recorder::is_silent(AuditKind kind) const {
   }
 }
 
+void Recorder::build_last() {
+  if (!last_) return;
+  held_.push_back(audit_members(last_->event, last_->wall_ns));
+  last_.reset();
+  for (const auto& member : held_.back()) {
+    held_bytes_ += sizeof(member) + member.first.size() + member.second.size();
+  }
+}
+
 Result<void> Recorder::make_room() {
+  build_last();
   return held_bytes_ > kMaxHeldRecordBytes ? write_held() : Result<void>();
 }
 
 Result<void> Recorder::record(AuditEvent event) {
   if (time_ != RecordTime::kAtEnd || is_refusal(event)) return record_now(std::move(event));
   complete(event);
-  held_.push_back(audit_record(event, clock_->wall_ns()));
-  held_bytes_ += held_.back().size();
+  build_last();
+  last_ = {std::move(event), clock_->wall_ns()};
   return {};
 }
 
@@ -84,8 +94,10 @@ Result<void> Recorder::record_now(AuditEvent event) {
 }
 
 Result<void> Recorder::write_held() {
-  if (held_.empty() || log_() == nullptr) return {};
-  GALLEY_TRY(log_()->add(held_));
+  if (log_() == nullptr) return {};
+  build_last();
+  if (held_.empty()) return {};
+  GALLEY_TRY(log_()->append(held_));
   held_.clear();
   held_bytes_ = 0;
   return {};

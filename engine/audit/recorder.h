@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,15 +64,24 @@ class Recorder {
   void began_at(int64_t begun_ns) { begun_ns_ = begun_ns; }
 
  private:
+  /// An event whose record is not built yet.
+  struct Happened {
+    AuditEvent event;
+    int64_t wall_ns;
+  };
   void complete(AuditEvent& event) const;
+  void build_last();
 
   std::function<AuditLog*()> log_;
   const Clock* clock_;
   RecordTime time_;
   std::string tx_;
   int64_t begun_ns_;
-  std::vector<std::string> held_;
+  std::vector<AuditMembers> held_;
   size_t held_bytes_ = 0;
+  /// The event after those in `held_`. Often a call is the only one, and if there is no log when
+  /// its transaction ends, its record is never needed.
+  std::optional<Happened> last_;
 };
 
 /// A unique id, in aiOS's form: `exec-20240101-123456-abcdef`, the time in UTC and six letters or

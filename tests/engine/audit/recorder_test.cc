@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "engine/audit/audit.h"
+#include "engine/audit/audit_chain.h"
 #include "staging/fs/disk_directory.h"
+#include "support/manual_clock.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -61,6 +67,29 @@ TEST_F(HeldRecords, TooManyAreWrittenBeforeTheNextEffectWhichFailsInstead) {
   record_much();
   EXPECT_TRUE(recorder_.make_room());
   EXPECT_TRUE(tree_.exists("audit.jsonl"));
+}
+
+TEST_F(HeldRecords, AreWrittenInOrderWithTheTimesOfTheirEvents) {
+  ManualClock clock;
+  Recorder recorder(log_, clock, RecordTime::kAtEnd, "tx");
+  std::string expected;
+  for (const char* reason : {"first", "second"}) {
+    AuditEvent event;
+    event.kind = AuditKind::kEdit;
+    event.reason = reason;
+    ASSERT_TRUE(recorder.record(std::move(event)));
+    expected += std::string(reason) + " " + rfc3339_utc(clock.wall_ns()) + "\n";
+    clock.pass(std::chrono::hours(1));
+  }
+  ASSERT_TRUE(recorder.write_held());
+  std::string written;
+  ASSERT_TRUE(for_each_audit_line(*directory_, *RelPath::parse("audit.jsonl"),
+                                  [&](std::string_view line, bool) {
+                                    const auto record = nlohmann::json::parse(line);
+                                    written += record.at("reason").get<std::string>() + " " +
+                                               record.at("timestamp").get<std::string>() + "\n";
+                                  }));
+  EXPECT_EQ(written, expected);
 }
 
 TEST_F(HeldRecords, WithoutAWritableLogThereIsNoRoom) {
