@@ -126,7 +126,7 @@ entropy = 3
 [[rules]]
 id = "url-password"
 description = "a password in a URL"
-regex = '''\b[a-z][a-z0-9+.\-]{2,20}://[^\s/:@"'<>${}]{1,64}:([^\s/:@"'<>${}]{6,128})@[A-Za-z0-9.\-]+'''
+regex = '''\b[a-z][a-z0-9+.\-]{2,20}://[^\s/:@"'<>${}]{0,64}:([^\s/:@"'<>${}]{6,128})@[A-Za-z0-9.\-]+'''
 keywords = ["://"]
 entropy = 2.5
 [[rules.allowlists]]
@@ -135,7 +135,7 @@ stopwords = ["password", "passwd", "example", "changeme", "secret", "xxxx", "***
 [[rules]]
 id = "assigned-secret"
 description = "a high-entropy value assigned to a name that says it is secret"
-regex = '''(?i)[a-z0-9_.\-]{0,40}(?:api_?key|access_?key|secret|auth_?token|access_?token|passwd|password|credential|private_?key)[a-z0-9_.\-]{0,20}["']?\s{0,3}(?:=|:|:=|=>)\s{0,3}["']([a-z0-9_.+/=\-]{16,150})["']'''
+regex = '''(?i)[a-z0-9_.\-]{0,40}(?:api_?key|access_?key|secret|auth_?token|access_?token|passwd|password|credential|private_?key)[a-z0-9_.\-]{0,20}["']?\]?(?:\s{0,3}:\s{0,3}[a-z][a-z0-9_.]{0,30})?\s{0,3}(?:=|:|:=|=>)\s{0,3}["'`]([a-z0-9_.+/=\-]{16,150})["'`]'''
 keywords = ["key", "secret", "token", "passw", "credential"]
 entropy = 3.7
 [[rules.allowlists]]

@@ -72,6 +72,16 @@ TEST_F(Secrets, AssignmentsNeedEntropy) {
   EXPECT_THAT(findings(), ElementsAre("secrets.assigned-secret a.ts:1:17"));
 }
 
+TEST_F(Secrets, AssignmentsMayHaveATypeAnIndexOrBackticks) {
+  const std::string value = "KgLWS5de7fsOssBQocBDskSvHSGK2z1D";
+  propose("a.py", "d[\"api_key\"] = \"" + value + "\"\napi_key: str = \"" + value + "\"\n");
+  propose("b.js", "const apiKey = `" + value + "`;\n");
+  propose("c.txt", "redis://:mRkhfvjxNWgKWC@cache:6379\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("secrets.assigned-secret a.py:1:17", "secrets.assigned-secret a.py:2:17",
+                          "secrets.assigned-secret b.js:1:17", "secrets.url-password c.txt:1:10"));
+}
+
 TEST_F(Secrets, AssignmentsInSettingsNeedNoQuotes) {
   const std::string value = "kJ8fQz3LmP0xWv7RtY2nBc5HdG9sAe1U4iOo6TjK";
   propose(".env", "API_KEY=" + value + "\nexport SECRET_TOKEN=" + value + "\n");
