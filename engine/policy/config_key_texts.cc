@@ -82,7 +82,8 @@ constexpr ConfigKeyText kTexts[] = {
      kNotRun},
     {"validator[].per_file", "Run it once for each changed file that it selects.", kNotRun},
     {"validator[].timeout_ms", "Wall time of one run in milliseconds.", kNotRun},
-    {"validator[].max_output_bytes", "Bytes kept of each of stdout and stderr.", kNotRun},
+    {"validator[].max_output_bytes",
+     "Bytes kept of each of stdout and stderr, at most `sandbox.max_output_bytes`.", kNotRun},
     {"validator[].parser", "The parser that makes findings of its output.", kNotRun},
     {"validator[].parser_regex",
      "For `regex`: an RE2 pattern with the named groups file, line, column, end_line, end_column, "
