@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 
 import hostile
 from acp_editor import AGENT, Editor
@@ -471,6 +472,7 @@ class AcpDoor(Turns, AcpCase):
         self.install_agents((*self.AGENTS, "codex-acp", "claude-code-acp"), f"#!/usr/bin/python3 -B\n{AGENT}")
         self.sync = self.scratch / "sync"
         self.sync.mkdir()
+        self.saves_seen = {}
 
     def recorded(self, player):
         return f"acp-{player.session}"
@@ -490,6 +492,9 @@ class AcpDoor(Turns, AcpCase):
 
     def begin_turn(self, story, player):
         player.steps = []
+        if len(story.saves) > self.saves_seen.get(story.seed, 0):
+            time.sleep(1.05)  # a live run looks for saved files once in a second
+        self.saves_seen[story.seed] = len(story.saves)
 
     def end_turn(self, story, player):
         self.flush(player)
