@@ -127,6 +127,8 @@ std::optional<Error> EarlyPolicy::refusal_by_session(const Action& action) const
 /// `[tools]` and `policy.mode` name tools. They hold for the dialects of the shell, too, and for
 /// what a named caller does without a call.
 std::optional<Error> EarlyPolicy::refusal_by_equal_tool(const Action& action) const {
+  const bool is_strict = config_->policy.mode == SecurityMode::kStrict;
+  if (config_->tools.empty() && !is_strict) return {};
   const AuditKind kind = action.record.kind;
   const std::vector<std::string> shells = tools_with_effect(ToolEffect::kRun);
   const bool is_named = !who_.caller().empty();
@@ -142,8 +144,8 @@ std::optional<Error> EarlyPolicy::refusal_by_equal_tool(const Action& action) co
         "the tool '" + shells.front() + "' is disabled here, so an agent executes no command", "",
         0};
   }
-  if (!is_named || config_->policy.mode != SecurityMode::kStrict || action.only_looks) return {};
-  // What is merged was judged before.
+  if (!is_named || !is_strict || action.only_looks) return {};
+  // A merge brings in lines that were judged when they were staged.
   const bool is_edit =
       is_named_by_no_tool(kind) && !action.merges && action.record.tool != "markers";
   if (action.tools.empty() || (!is_command && !is_edit)) return {};

@@ -111,7 +111,7 @@ struct GitCheck::State {
   std::shared_ptr<GitBlobStore> store;
   std::unique_ptr<GitTree> base;
   std::string rules_tree;               ///< the tree whose galley.toml counts
-  bool rules_are_of_work_tree = false;  ///< the tree has none
+  bool rules_are_of_work_tree = false;  ///< as the tree has no galley.toml
   std::string root;
   Config config;
   std::optional<Proposal> proposal;
@@ -386,7 +386,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::without_files_of(
   return taken_into_base(same, std::move(changes), diff);
 }
 
-/// Makes the base one that has these files too. Returns the difference to it.
+/// Adds these files to the base, and returns the changes that remain.
 Result<std::vector<GitRawChange>> GitCheck::State::taken_into_base(
     const std::vector<GitPathChange>& files, std::vector<GitRawChange> changes,
     const DiffFrom& diff) {

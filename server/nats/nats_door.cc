@@ -349,7 +349,7 @@ void NatsDoor::State::settle(const Request& request) {
 }
 
 /// Wakes the worker that has waited the shortest time, unless all work. The caller must hold the
-/// mutex: without it, the worker may end, and its condition with it.
+/// mutex, because an ending worker takes its condition variable with it.
 void NatsDoor::State::wake_one() {
   if (idle_workers.empty()) return;
   idle_workers.back()->woken.notify_one();
