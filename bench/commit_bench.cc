@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "doubles/fault_directory.h"
 #include "engine/commit/publisher.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
 

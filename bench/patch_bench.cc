@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "doubles/memory_directory.h"
 #include "staging/formats/read_edits.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/stage_edits.h"
 #include "staging/placing/place.h"
 

@@ -20,38 +20,24 @@ if(GALLEY_SMALL)
   set(GALLEY_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
   set(GALLEY_SIZE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 endif()
-# Test doubles of the rooms (the memory directory, the fault directory) are for tests, benchmarks
-# and fuzz targets. No installed library contains them.
-add_library(galley_doubles STATIC)
-galley_unity(galley_doubles 8)
 
-# galley_room(<folder> [FAST] [ONLY_WITH <option>] [DOUBLES <sources>...] [DEPENDS <folder>...]
-#             [LINK <targets>...])
+# galley_room(<folder> [FAST] [ONLY_WITH <option>] [DEPENDS <folder>...] [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
 #   ONLY_WITH names a CMake option. Without this option, nothing of the room is compiled.
 #   FAST rooms are optimised for speed, because they do work for each line of a text.
-#   DOUBLES names sources that go to galley_doubles instead.
 #   DEPENDS names the lower rooms that it uses. tests/architecture compares the includes with this
 #   list.
 #   Header-only libraries and our own flags are private to the build: programs that link to Galley
 #   do not need them. If a library has an archive, the build links the archive.
-#   there is an archive of a library, the build links that.
 set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson galley_toml
   nlohmann_json::nlohmann_json)
 function(galley_room folder)
-  cmake_parse_arguments(ROOM "FAST" "ONLY_WITH" "DOUBLES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "FAST" "ONLY_WITH" "DEPENDS;LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   if(ROOM_ONLY_WITH AND NOT ${ROOM_ONLY_WITH})
     set(sources "")
-  endif()
-  foreach(double ${ROOM_DOUBLES})
-    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/${folder}/${double})
-    target_sources(galley_doubles PRIVATE ${PROJECT_SOURCE_DIR}/${folder}/${double})
-  endforeach()
-  if(ROOM_DOUBLES)
-    target_link_libraries(galley_doubles PRIVATE galley_flags PUBLIC galley_${name})
   endif()
   if(sources)
     add_library(galley_${name} STATIC ${sources})

@@ -6,9 +6,9 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/content_delta.h"
-#include "staging/fs/memory_directory.h"
 
 namespace {
 

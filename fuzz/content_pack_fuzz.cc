@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "doubles/memory_directory.h"
 #include "staging/fs/content_store.h"
-#include "staging/fs/memory_directory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace galley;

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/journal.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/state_format.h"
-#include "staging/fs/memory_directory.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/stage_directory.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace {

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "doubles/memory_directory.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/validators/factory.h"
 #include "engine/validators/output_parsers.h"
 #include "engine/validators/secret_rules.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {

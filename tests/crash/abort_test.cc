@@ -3,8 +3,8 @@
 #include <random>
 
 #include "crash/cases.h"
-#include "staging/fs/memory_directory.h"
-#include "staging/fs/model_directory.h"
+#include "doubles/memory_directory.h"
+#include "doubles/model_directory.h"
 
 namespace galley {
 namespace {

@@ -4,8 +4,8 @@
 #include <cerrno>
 
 #include "crash/cases.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/publisher.h"
-#include "staging/fs/memory_directory.h"
 
 namespace galley {
 namespace {

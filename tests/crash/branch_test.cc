@@ -2,10 +2,10 @@
 
 #include <cerrno>
 
+#include "doubles/fault_directory.h"
 #include "engine/commit/branch_publisher.h"
 #include "engine/commit/history_reader.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "support/commit_fixture.h"
 #include "support/scratch_directory.h"
 #include "support/scratch_repository.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 
 namespace galley {
 namespace {

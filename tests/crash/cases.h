@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "doubles/fault_directory.h"
 #include "staging/fs/directory.h"
-#include "staging/fs/fault_directory.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "crash/cases.h"
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 
 namespace galley {
 namespace {

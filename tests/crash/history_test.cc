@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "crash/cases.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/leftovers.h"
 #include "engine/commit/retire.h"
 #include "engine/history/retention.h"
 #include "engine/history/undo.h"
-#include "staging/fs/memory_directory.h"
 
 namespace galley {
 namespace {

@@ -3,10 +3,10 @@
 #include <cerrno>
 
 #include "crash/cases.h"
+#include "doubles/memory_directory.h"
+#include "doubles/model_directory.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/leftovers.h"
-#include "staging/fs/memory_directory.h"
-#include "staging/fs/model_directory.h"
 
 namespace galley {
 namespace {

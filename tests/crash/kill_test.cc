@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "crash/cases.h"
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 
 namespace galley {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/publisher.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/retire.h"
@@ -18,7 +19,6 @@
 #include "engine/commit/writer_lock.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/change_set.h"
 #include "tests/support/rel.h"
 

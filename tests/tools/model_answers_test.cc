@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "doubles/memory_directory.h"
 #include "staging/formats/read_edits.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_edits.h"
 #include "tools/edit_formats.h"

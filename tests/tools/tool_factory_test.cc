@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "doubles/memory_directory.h"
 #include "staging/fs/content_store.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay.h"
 #include "tools/registry.h"
 

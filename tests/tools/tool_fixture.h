@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 #include "staging/overlay/overlay.h"
 #include "support/json_equality.h"
 #include "tools/json_input.h"

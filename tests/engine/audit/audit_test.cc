@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/limits.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "tools/schema.h"
 
 namespace galley {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "doubles/fault_directory.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "support/temp_directory.h"
 
 namespace galley {

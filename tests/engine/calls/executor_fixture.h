@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "doubles/memory_directory.h"
 #include "engine/calls/executor.h"
-#include "staging/fs/memory_directory.h"
 #include "tools/json_input.h"
 #include "tools/redactor.h"
 #include "tools/standard_tools.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "engine/check/fix_journal.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay.h"
 #include "support/rel.h"
 #include "support/scratch_repository.h"

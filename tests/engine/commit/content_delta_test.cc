@@ -14,10 +14,10 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/journal_bytes.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

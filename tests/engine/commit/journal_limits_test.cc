@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/journal_writer.h"
-#include "staging/fs/memory_directory.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 #include "staging/fs/user_state.h"
 #include "support/commit_fixture.h"
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "doubles/memory_directory.h"
 #include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/journal_writer.h"
-#include "staging/fs/memory_directory.h"
 
 namespace galley {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/history_reader.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/fs/user_state.h"
 #include "support/commit_fixture.h"
 #include "support/scratch_directory.h"

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/leftovers.h"
 #include "engine/commit/retire.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
 #include "support/commit_fixture.h"
 #include "support/temp_directory.h"
 

@@ -4,11 +4,11 @@
 
 #include <functional>
 
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
+#include "doubles/model_directory.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/state_format.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
-#include "staging/fs/model_directory.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

@@ -4,10 +4,10 @@
 #include <map>
 
 #include "base/parallel.h"
+#include "doubles/fault_directory.h"
 #include "engine/commit/publisher.h"
 #include "staging/formats/read_edits.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_edits.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 
 namespace galley {
 namespace {

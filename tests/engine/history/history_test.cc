@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "doubles/fault_directory.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "tests/engine/history/history_workspace.h"
 
 namespace galley {

@@ -4,9 +4,9 @@
 
 #include <random>
 
+#include "doubles/memory_directory.h"
 #include "engine/commit/publisher.h"
 #include "engine/history/index.h"
-#include "staging/fs/memory_directory.h"
 #include "tests/engine/history/approve.h"
 #include "tests/engine/history/history_workspace.h"
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "doubles/fault_directory.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "support/temp_directory.h"
 
 namespace galley {

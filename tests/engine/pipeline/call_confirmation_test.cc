@@ -11,9 +11,9 @@
 #include <thread>
 
 #include <galley/workspace.h>
+#include "doubles/fault_directory.h"
 #include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/workspace_state.h"
-#include "staging/fs/fault_directory.h"
 #include "support/temp_directory.h"
 #include "tests/engine/pipeline/any_object.h"
 

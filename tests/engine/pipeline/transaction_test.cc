@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "doubles/fault_directory.h"
 #include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
@@ -14,7 +15,6 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/maintenance.h"
 #include "engine/pipeline/workspace_state.h"
-#include "staging/fs/fault_directory.h"
 #include "support/commit_fixture.h"
 #include "support/own_file.h"
 #include "support/temp_directory.h"

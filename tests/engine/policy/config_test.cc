@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "base/limits.h"
+#include "doubles/memory_directory.h"
 #include "engine/policy/config_table.h"
 #include "engine/policy/toml_document.h"
 #include "engine/policy/user_config.h"
-#include "staging/fs/memory_directory.h"
 #include "support/temp_directory.h"
 
 namespace galley {

@@ -5,9 +5,9 @@
 #include <map>
 #include <memory>
 
+#include "doubles/fault_directory.h"
 #include "policy_fixture.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 
 namespace galley {
 namespace {

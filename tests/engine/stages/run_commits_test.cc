@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/result.h"
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "engine/commit/leftovers.h"
 #include "engine/stages/savepoints.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/fs/replace_file.h"
 #include "support/commit_fixture.h"
 #include "support/temp_directory.h"

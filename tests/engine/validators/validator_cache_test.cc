@@ -1,6 +1,6 @@
 #include "engine/validators/validator_cache.h"
 
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 #include "validator_fixture.h"
 
 namespace galley {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "doubles/fault_directory.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "support/temp_directory.h"
 
 namespace galley {

@@ -10,9 +10,9 @@
 #include <functional>
 #include <thread>
 
+#include "doubles/fault_directory.h"
+#include "doubles/memory_directory.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_directory.h"
 #include "support/scratch_directory.h"
 
 namespace galley {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "doubles/memory_directory.h"
 #include "staging/formats/read_edits.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/stage_edits.h"
 
 namespace galley {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "doubles/memory_directory.h"
 #include "staging/formats/read_edits.h"
-#include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_edits.h"
 

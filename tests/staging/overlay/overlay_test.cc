@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "doubles/fault_directory.h"
 #include "staging/fs/content_store.h"
-#include "staging/fs/fault_directory.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/node_text.h"
 #include "staging/overlay/overlay_file.h"

@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "base/clock.h"
+#include "doubles/fault_directory.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/fault_directory.h"
 #include "staging/sandbox/absorb.h"
 #include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/layer_objects.h"

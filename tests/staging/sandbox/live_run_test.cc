@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 #include "support/rel.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "staging/fs/model_directory.h"
+#include "doubles/model_directory.h"
 
 #include <algorithm>
 #include <functional>

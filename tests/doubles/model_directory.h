@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "doubles/memory_directory.h"
 #include "staging/fs/directory.h"
-#include "staging/fs/memory_directory.h"
 
 namespace galley {
 

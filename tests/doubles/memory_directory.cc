@@ -1,4 +1,4 @@
-#include "staging/fs/memory_directory.h"
+#include "doubles/memory_directory.h"
 
 #include <unistd.h>
 #include <algorithm>

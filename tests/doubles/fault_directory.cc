@@ -1,4 +1,4 @@
-#include "staging/fs/fault_directory.h"
+#include "doubles/fault_directory.h"
 
 #include <cerrno>
 
