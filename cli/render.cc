@@ -248,11 +248,6 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
 
 Result<std::string> exact_diff(const Proposal& proposal) { return render_diff(proposal); }
 
-Result<std::string> summary_line(const Proposal& proposal) {
-  GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal));
-  return shortstat(diffs);
-}
-
 std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlinks* links) {
   // Findings that refuse come first, so that they are not cut off.
   std::vector<const Finding*> findings;

@@ -35,7 +35,4 @@ Result<std::string> exact_diff(const Proposal& proposal);
 [[nodiscard]] std::string sides_text(const std::vector<ConflictHunk>& hunks,
                                      const std::string& diff, std::string_view wanted);
 
-/// Returns git's line of totals, with its newline; empty if no file differs.
-Result<std::string> summary_line(const Proposal& proposal);
-
 }  // namespace galley

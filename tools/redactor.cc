@@ -333,8 +333,6 @@ void Redactor::add(const std::string& name, const std::string& value) {
   take_in(std::move(forms));
 }
 
-void Redactor::add_all(const Redactor& other) { take_in(other.forms_); }
-
 void Redactor::take_in(std::vector<Form> forms) {
   for (Form& form : forms) {
     if (form.text.size() < kMinSecretBytes) continue;

@@ -25,8 +25,6 @@ class Redactor {
   static constexpr size_t kMinSecretBytes = 6;
 
   void add(const std::string& name, const std::string& value);
-  /// Adds all secrets of the other redactor.
-  void add_all(const Redactor& other);
   [[nodiscard]] bool is_empty() const { return forms_.empty(); }
 
   /// Returns the text with every secret replaced. If the text ends with a secret in base64,

@@ -106,14 +106,6 @@ const HookKind* find_hook_kind(std::string_view name) {
   return nullptr;
 }
 
-std::string hook_names() {
-  std::string names;
-  for (const HookKind& kind : hook_kinds()) {
-    names += (names.empty() ? "" : ", ") + std::string(kind.name);
-  }
-  return names;
-}
-
 std::string earlier_hook_name(std::string_view hook) {
   return std::string(hook) + std::string(kKeptSuffix);
 }

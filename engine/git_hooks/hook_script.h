@@ -20,8 +20,6 @@ struct HookKind {
 [[nodiscard]] const std::vector<HookKind>& hook_kinds();
 /// Returns the hook of that name, or null.
 [[nodiscard]] const HookKind* find_hook_kind(std::string_view name);
-/// Their names, for messages: `pre-commit, commit-msg, …`.
-[[nodiscard]] std::string hook_names();
 
 /// The name of the file, next to a hook, that keeps the earlier hook.
 [[nodiscard]] std::string earlier_hook_name(std::string_view hook);

@@ -55,10 +55,6 @@ std::function<bool(const RelPath&)> left_out_of_checkout(const std::string& work
       };
 }
 
-std::string excludes_file_in(std::string_view git_config) {
-  return git_value_in(git_config, "core", "excludesfile").value_or(std::string());
-}
-
 Result<IgnoreFiles> IgnoreFiles::open(const std::string& workspace) {
   IgnoreFiles files;
   GALLEY_ASSIGN(const auto root, open_disk_directory(workspace));

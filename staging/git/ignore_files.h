@@ -63,7 +63,4 @@ class IgnoreFiles {
 [[nodiscard]] std::function<bool(const RelPath&)> left_out_of_checkout(
     const std::string& workspace);
 
-/// The value of core.excludesFile in the text of a git configuration; empty if it is not set.
-[[nodiscard]] std::string excludes_file_in(std::string_view git_config);
-
 }  // namespace galley

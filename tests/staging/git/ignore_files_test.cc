@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "staging/git/git_files.h"
 #include "support/scratch_repository.h"
 #include "support/temp_directory.h"
 
@@ -246,6 +247,9 @@ TEST_F(IgnoreFilesTest, APassedDeadlineEndsTheMatching) {
 }
 
 TEST(ExcludesFile, IsReadAsGitReadsItsConfiguration) {
+  const auto excludes_file_in = [](std::string_view git_config) {
+    return git_value_in(git_config, "core", "excludesfile").value_or("");
+  };
   EXPECT_EQ(excludes_file_in("[core]\nexcludesfile=/a b \n"), "/a b");
   EXPECT_EQ(excludes_file_in("[core] excludesFile = \"/a # b\" ; c\n"), "/a # b");
   EXPECT_EQ(excludes_file_in("[core \"x\"]\nexcludesfile = /a\n"), "");
