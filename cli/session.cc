@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -184,6 +185,11 @@ Result<Transaction> Session::resume_or_begin() {
     auto resumed = resume();
     if (resumed || !is_stage_gone(resumed.error()) || look == kStageLooks) return resumed;
   }
+}
+
+void Session::remember(const std::string& outcome) {
+  outcome_ = outcome;
+  (void)std::signal(SIGPIPE, SIG_IGN);
 }
 
 int Session::report(const Error& error) {

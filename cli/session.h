@@ -61,8 +61,9 @@ class Session {
   void say_lines(const std::string& text);
   /// Like say_lines, but for errors: -q does not silence it.
   void print_error_lines(const std::string& text);
-  /// Stores a message that must be shown even if standard output cannot be written.
-  void remember(const std::string& outcome) { outcome_ = outcome; }
+  /// Stores a message that must be shown even if standard output cannot be written. From then on, a
+  /// pipe without a reader does not end the process.
+  void remember(const std::string& outcome);
   [[nodiscard]] const std::string& outcome() const { return outcome_; }
   /// Progress of the gate's validators on stderr.
   [[nodiscard]] std::function<void(const GateProgress&)> gate_progress();

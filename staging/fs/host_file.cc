@@ -209,7 +209,8 @@ Result<void> write_host_file(const std::string& path, std::string_view text, boo
 
 bool open_standard_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
-    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) return false;
+    const int access = stream == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+    if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", access) < 0) return false;
   }
   return true;
 }

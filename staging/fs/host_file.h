@@ -37,7 +37,8 @@ Result<std::string> read_private_file(const std::string& path, uint64_t max_byte
 Result<void> write_host_file(const std::string& path, std::string_view text, bool is_added = false);
 
 /// Opens /dev/null in the place of standard streams that are closed. Otherwise the next file or
-/// socket would get their number and be taken for them. Returns false if that fails.
+/// socket would get their number and be taken for them. A result that is written to a closed
+/// standard output still fails. Returns false if that fails.
 [[nodiscard]] bool open_standard_streams();
 
 /// Changes to the directory that a person named on the command line.

@@ -200,10 +200,11 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
   posix_spawnattr_init(&attributes);
   sigset_t usual;
   sigemptyset(&usual);
-  sigaddset(&usual, SIGINT);
-  sigaddset(&usual, SIGQUIT);
+  sigaddset(&usual, SIGPIPE);  // this process may ignore it
+  if (options.shares_input) sigaddset(&usual, SIGINT);
+  if (options.shares_input) sigaddset(&usual, SIGQUIT);
   posix_spawnattr_setsigdefault(&attributes, &usual);
-  if (options.shares_input) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
   const int code = ::posix_spawnp(&pid, argv[0].c_str(), &actions, &attributes, arguments.data(),
                                   environment.data());

@@ -93,6 +93,23 @@ class Streams(SystemCase):
         self.assertGreaterEqual(process.wait(), -13)
         self.assertNotIn(b"terminate called", said)
 
+    def test_a_commit_is_named_if_nobody_reads_its_result(self):
+        for arguments in (("apply", str(SMALL)), ("undo",), ("--json", "apply", str(SMALL))):
+            with self.subTest(arguments=arguments):
+                reader, writer = os.pipe()
+                os.close(reader)
+                result = subprocess.run([GALLEY, "-C", str(self.work), *arguments], stdout=writer,
+                                        stderr=subprocess.PIPE, check=False)
+                os.close(writer)
+                self.assertEqual(result.returncode, 3, result.stderr)
+                self.assertRegex(result.stderr, rb"what happened: transaction \d+ is committed")
+
+    def test_a_result_for_a_closed_stdout_is_a_failure(self):
+        result = subprocess.run(["/bin/sh", "-c", 'exec "$@" >&-', "sh", GALLEY, "-C", str(self.work), "--json",
+                                 "apply", str(SMALL)], stderr=subprocess.PIPE, check=False)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn(b"what happened: transaction 1 is committed", result.stderr)
+
     def test_a_full_stdout_is_a_failure(self):
         with open("/dev/full", "wb") as full:
             result = subprocess.run(
