@@ -121,9 +121,10 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
   PlannedFile& file = known->second;
   file.folders = planned.entry.folders;
   const std::optional<std::string> before = file.text;
-  // A message about the file names its line before any entry was added.
+  // A message about the file names its line before any entry of any part was added.
+  const std::optional<std::string> stored = file.file.text();
   const auto check = [&](const auto& entry) -> Result<void> {
-    if (before) GALLEY_TRY(entry.is_installed_in(*before, planned.file));
+    if (stored) GALLEY_TRY(entry.is_installed_in(*stored, planned.file));
     return {};
   };
   const auto change = [&](const auto& entry) -> Result<void> {

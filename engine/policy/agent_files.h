@@ -16,6 +16,7 @@ namespace galley {
 inline constexpr std::string_view kCodexFolder = ".codex";
 inline constexpr std::string_view kClaudeFolder = ".claude";
 inline constexpr std::string_view kClaudeServers = ".mcp.json";
+inline constexpr std::string_view kClaudeUserFile = ".claude.json";
 inline constexpr std::string_view kGeminiFolder = ".gemini";
 inline constexpr std::string_view kOpencodeFolder = ".opencode";
 inline constexpr std::string_view kOpencodeFile = "opencode.json";
@@ -23,9 +24,9 @@ inline constexpr std::string_view kOpencodeFileWithComments = "opencode.jsonc";
 /// In the user's home, like those of codex and Claude Code.
 inline constexpr std::string_view kOpencodeUserFolder = ".config/opencode";
 
-inline constexpr std::array<std::string_view, 16> kAgentFiles = {
-    kCodexFolder, kClaudeFolder, kClaudeServers, kGeminiFolder, kOpencodeFolder, kOpencodeFile,
-    kOpencodeFileWithComments, kOpencodeUserFolder, ".qwen", ".cursor",
+inline constexpr std::array<std::string_view, 17> kAgentFiles = {
+    kCodexFolder, kClaudeFolder, kClaudeServers, kClaudeUserFile, kGeminiFolder, kOpencodeFolder,
+    kOpencodeFile, kOpencodeFileWithComments, kOpencodeUserFolder, ".qwen", ".cursor",
     // Their hooks, plugins and servers are here too, but Galley writes nothing into them.
     ".cline", ".clinerules/hooks", ".continue", ".amp", ".config/amp", ".config/goose"};
 

@@ -103,7 +103,7 @@ void add_gemini_hooks(AgentEntry& out) {
   out.entries.emplace_back(hook_entry("AfterAgent", command(report), false));
 }
 
-Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
+AgentEntry claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
   if (part == AgentPart::kHook) {
     const std::string folder = in(is_user ? places.home : places.project, kClaudeFolder);
@@ -112,19 +112,15 @@ Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPla
     if (!is_user) out.next_step = "Claude Code" + std::string(kNotBelow);
     return out;
   }
-  if (is_user) {
-    return no_such_part(
-        "Claude Code keeps a user's MCP servers in a file that it rewrites itself; run: claude mcp "
-        "add --scope user galley -- galley mcp --agent claude");
-  }
   ordered_json value = {{"command", "galley"}};
   value["args"] = {"mcp", "--agent", "claude"};
-  return AgentEntry{part,
-                    {in(places.project, kClaudeServers)},
-                    {JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false)},
-                    false,
-                    {},
-                    "Claude Code asks once whether to use the server of this project"};
+  return AgentEntry{
+      part,
+      {is_user ? in(places.home, kClaudeUserFile) : in(places.project, kClaudeServers)},
+      {JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false)},
+      false,
+      {},
+      is_user ? "" : "Claude Code asks once whether to use the server of this project"};
 }
 
 AgentEntry gemini_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
@@ -372,8 +368,7 @@ Result<std::vector<AgentEntry>> agent_entries(std::string_view agent, AgentPart 
   if (agent == "codex") return std::vector{codex_entry(part, scope, places)};
   if (agent == "gemini") return std::vector{gemini_entry(part, scope, places)};
   if (agent == "opencode") return std::vector{opencode_entry(part, scope, places)};
-  GALLEY_ASSIGN(AgentEntry entry, claude_entry(part, scope, places));
-  return std::vector{std::move(entry)};
+  return std::vector{claude_entry(part, scope, places)};
 }
 
 }  // namespace galley

@@ -57,7 +57,7 @@ PLACES = {
     ("codex", "mcp", "user"): "home/.codex/config.toml", ("codex", "hook", "user"): "home/.codex/config.toml",
     ("codex", "mcp", "project"): "work/.codex/config.toml", ("codex", "hook", "project"): "work/.codex/config.toml",
     ("claude", "mcp", "project"): "work/.mcp.json", ("claude", "hook", "project"): "work/.claude/settings.json",
-    ("claude", "hook", "user"): "home/.claude/settings.json",
+    ("claude", "mcp", "user"): "home/.claude.json", ("claude", "hook", "user"): "home/.claude/settings.json",
     ("gemini", "mcp", "project"): "work/.gemini/settings.json", ("gemini", "hook", "project"): "work/.gemini/settings.json",
     ("gemini", "mcp", "user"): "home/.gemini/settings.json", ("gemini", "hook", "user"): "home/.gemini/settings.json",
     ("opencode", "mcp", "project"): "work/opencode.json", ("opencode", "mcp", "user"): "config/opencode/opencode.json",
@@ -440,6 +440,14 @@ class Refusals(InstallCase):
                 self.assertIn(b"ead-only", said.stderr)
                 self.assertEqual(snapshot(self.scratch, skip=()), before)
 
+    def test_a_foreign_value_is_named_by_its_line_in_the_file(self):
+        settings = self.home / ".gemini" / "settings.json"
+        settings.parent.mkdir()
+        settings.write_text('{"hooks": []}')
+        said = self.galley("agents", "install", "gemini", "--user", "--yes", expect=1).stderr.decode()
+        self.assertIn("settings.json:1: 'hooks' is not what", said)
+        self.assertEqual(settings.read_text(), '{"hooks": []}')
+
     def test_nothing_is_written_without_a_yes(self):
         before = snapshot(self.scratch, skip=())
         for agent in ("codex", "claude", "gemini", "opencode"):
@@ -482,7 +490,6 @@ class Refusals(InstallCase):
         self.assertFalse((self.work / ".mcp.json").exists())
 
     def test_an_unsupported_part_of_an_agent_is_an_error(self):
-        self.assertIn(b"claude mcp add", self.galley("agents", "install", "claude", "--mcp", "--user", expect=2).stderr)
         self.assertIn(b"--user", self.galley("agents", "install", "claude", "--wrapper", "--project", expect=2).stderr)
         self.assertIn(b"--project", self.galley("agents", "install", "claude", "--run", "--project", expect=2).stderr)
         self.assertIn(b"--run", self.galley("agents", "install", "qwen", expect=2).stderr)
@@ -597,10 +604,12 @@ class All(InstallCase):
         self.assertEqual({**after, **{path: what for path, what in snapshot(self.scratch, skip=()).items()
                                       if path.startswith("bin")}}, before)
 
-    def test_a_part_that_an_agent_does_not_have_is_left_out_with_the_reason(self):
+    def test_each_part_is_installed_for_all_projects(self):
         self.have("claude", "gemini")
-        said = self.galley("agents", "install", "all", "--user", "--yes", expect=0)
-        self.assertIn("claude mcp add", (said.stdout + said.stderr).decode())
+        (self.home / ".claude.json").write_text('{"numStartups": 3}')
+        self.galley("agents", "install", "all", "--user", "--yes", expect=0)
+        self.assertEqual(json.loads((self.home / ".claude.json").read_text()), {
+            "numStartups": 3, "mcpServers": {"galley": {"command": "galley", "args": ["mcp", "--agent", "claude"]}}})
         self.assertTrue((self.home / ".claude" / "settings.json").exists())
         self.assertIn("mcpServers", (self.home / ".gemini" / "settings.json").read_text())
         done = self.all("install", "--wrapper", "--run", "--yes")
@@ -617,12 +626,13 @@ class All(InstallCase):
 
     def test_the_part_that_is_left_out_is_named(self):
         self.have("claude", "qwen")
-        said = self.galley("agents", "install", "all", "--mcp", "--hook", "--user", "--yes", expect=0)
+        said = self.galley("agents", "install", "all", "--wrapper", "--hook", "--project", "--yes", expect=0)
         lines = (said.stdout + said.stderr).decode()
         self.assertIn("claude hook: added", lines)
-        self.assertIn("claude mcp is left out: ", lines)
+        self.assertIn("claude wrapper is left out: ", lines)
         self.assertNotIn("claude is left out", lines)
-        self.assertEqual(lines.count("qwen is left out: "), 1)
+        said = self.galley("agents", "install", "all", "--mcp", "--hook", "--user", "--yes", expect=0)
+        self.assertEqual((said.stdout + said.stderr).decode().count("qwen is left out: "), 1)
 
     def test_a_program_of_the_workspace_is_not_an_agent(self):
         (self.work / "codex").write_text("#!/bin/sh\n")

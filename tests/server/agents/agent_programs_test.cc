@@ -32,7 +32,7 @@ TEST(AgentPrograms, EveryInstalledFileIsAnAgentFile) {
     for (const AgentPart part : {AgentPart::kMcp, AgentPart::kHook, AgentPart::kCommands}) {
       for (const AgentScope scope : {AgentScope::kProject, AgentScope::kUser}) {
         const auto entries = agent_entries(program.name, part, scope, places);
-        if (!entries) continue;  // Claude Code keeps a user's servers itself
+        if (!entries) continue;  // Galley does not write into the files of this agent
         for (const AgentEntry& entry : *entries) {
           expect_agent_files(entry);
           files += entry.files.size();
