@@ -94,16 +94,11 @@ ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) 
     result.text = manual_page(table);
     return result;
   }
-  if (arguments.global.is_json) {
-    result.text = reference_document(table);
-    return result;
-  }
-  if (arguments.words.size() == 1) {
-    result.text = word_help(arguments.words.front());
-    if (!result.text.empty()) return result;
-  }
+  std::string text =
+      arguments.words.size() == 1 ? word_help(arguments.words.front()) : std::string();
   const CLI::App* command = &table.app();
   for (const std::string& word : arguments.words) {
+    if (!text.empty()) break;  // a reason or a key
     const auto all = shown_commands(*command);
     const auto named = std::find_if(all.begin(), all.end(),
                                     [&](const CLI::App* one) { return one->get_name() == word; });
@@ -119,7 +114,8 @@ ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) 
     }
     command = *named;
   }
-  result.text = long_help(table, *command);
+  if (text.empty()) text = long_help(table, *command);
+  result.text = arguments.global.is_json ? reference_document(table) : text;
   return result;
 }
 

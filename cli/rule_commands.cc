@@ -218,7 +218,7 @@ Result<int> tools_validate(Session& session) {
                 workspace->check_call(arguments.name, json, arguments.global.agent));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.tool-arguments/1"},
-                       {"ok", true},
+                       {"ok", result.valid},
                        {"tool", arguments.name},
                        {"valid", result.valid},
                        {"errors", result.errors}});

@@ -507,6 +507,10 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
     document["git_commits"] = commits.json();
   }
   std::string next;
+  if (std::holds_alternative<NothingToCommit>(outcome)) {
+    next = "transaction " + transaction.id() +
+           " stays open; to end it: " + session.hint("rollback --tx " + transaction.id());
+  }
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
     GALLEY_ASSIGN(next, stage_markers(session, transaction, outcome.proposal, {}, document));
   }

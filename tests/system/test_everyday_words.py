@@ -73,6 +73,21 @@ class Words(SystemCase):
         self.assertIn(f"1 transaction of yours is open already: {first}", again)
         self.assertIn("--tx", again)
 
+    def test_a_commit_without_changes_says_that_the_transaction_stays_open(self):
+        self.galley("begin", expect=0)
+        tx = self.open_ids()[0]
+        said = self.said("commit", expect=0)
+        self.assertIn(f"transaction {tx} stays open", said)
+        self.assertIn(f"rollback --tx {tx}", said)
+        self.assertEqual(self.open_ids(), [tx])
+
+    def test_help_for_an_unknown_word_is_an_error_as_json_too(self):
+        self.assertIn("nope", self.said("help", "nope", expect=2))
+        document = json.loads(self.galley("--json", "help", "nope", expect=2).stdout)
+        self.assertIn("nope", document["message"])
+        for words in ((), ("commit",), ("edit.truncated",)):
+            self.assertIn("commands", json.loads(self.galley("--json", "help", *words, expect=0).stdout))
+
     def test_commands_that_stage_have_the_option_begin(self):
         patch = b"--- /dev/null\n+++ b/one.txt\n@@ -0,0 +1 @@\n+one\n"
         self.galley("stage", "-", stdin=patch, expect=1)

@@ -32,7 +32,7 @@ class ToolRuns(SystemCase):
         self.assertEqual((good["valid"], good["errors"]), (True, []))
         bad = self.galley("--json", "tools", "validate", "Write", '{"file": "a.txt"}', expect=2)
         document = json.loads(bad.stdout)
-        self.assertEqual((document["valid"], document["tool"]), (False, "Write"))
+        self.assertEqual((document["ok"], document["valid"], document["tool"]), (False, False, "Write"))
         self.assertIn("'content' is missing", document["errors"][0])
         self.assertFalse((self.work / ".galley").exists(), "nothing was run, nothing is on record")
 
