@@ -232,17 +232,15 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
     return finish_verdict(session, refused->preview.verdict, document);
   }
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
-    Conflict shown = *conflict;
-    for (ConflictPath& path : shown.paths) GALLEY_TRY(hide_unread(session, path));
-    const std::string text = conflict_text(shown);
-    document["conflict"] = conflict_json(shown);
+    const std::string text = conflict_text(*conflict);
+    document["conflict"] = conflict_json(*conflict);
     add_no(document, conflict->reason,
            conflict->paths.empty() ? text : conflict->paths.front().message);
     if (session.is_json()) {
       session.print(document);
     } else {
       session.terminal().print_message(text);
-      const bool has_lines = std::any_of(shown.paths.begin(), shown.paths.end(),
+      const bool has_lines = std::any_of(conflict->paths.begin(), conflict->paths.end(),
                                          [](const auto& path) { return !path.hunks.empty(); });
       if (has_lines) explain_markers(session, document.value("tx", session.arguments().tx));
     }

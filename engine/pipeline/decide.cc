@@ -17,6 +17,7 @@
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/rules.h"
+#include "engine/pipeline/shown_changes.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/verdict_file.h"
 #include "engine/stages/live_views.h"
@@ -389,9 +390,10 @@ bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
          workspace.rules.config.commit.on_conflict == OnConflict::kMerge;
 }
 
-/// Adds the changes of both sides to a conflict, as far as they are known.
-void show_both_sides(Conflict& conflict, const Proposal& proposal,
-                     const WorkspaceState& workspace) {
+/// Adds the changes of both sides to a conflict, as far as they are known and the caller may read
+/// them.
+void show_both_sides(Conflict& conflict, const Proposal& proposal, const Attempt& attempt) {
+  const WorkspaceState& workspace = attempt.workspace;
   for (const MergeMode mode : {MergeMode::kLines, MergeMode::kExact}) {
     RebaseOptions options;
     options.mode = mode;
@@ -407,6 +409,7 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal,
       }
     }
   }
+  hide_unread_texts(attempt.who.agent, workspace.rules.config, conflict);
 }
 
 /// Removes the paths that could be merged on their own, since they did not cause the conflict.
@@ -501,7 +504,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     const bool may_change = may_merge(workspace, request);
     const int most = is_behind ? kMaxBranchMoves : kMaxMerges;
     if (has_moved_others || merges >= most || !(may_change || is_behind)) {
-      show_both_sides(*conflict, proposal, workspace);
+      show_both_sides(*conflict, proposal, attempt);
       return CommitOutcome(asked, std::move(outcome));
     }
     if (is_behind) GALLEY_TRY(follow_branch(workspace));
@@ -510,7 +513,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     auto* fits = std::get_if<Rebased>(&rebased);
     if (fits == nullptr) {
       keep_misfits(*conflict, std::get<RebaseConflict>(rebased));
-      show_both_sides(*conflict, proposal, workspace);
+      show_both_sides(*conflict, proposal, attempt);
       return CommitOutcome(asked, std::move(outcome));
     }
     if (is_behind && fits->proposal.id() == proposal.id()) continue;  // keeps what it read

@@ -16,6 +16,7 @@
 #include "engine/history/undo.h"
 #include "engine/history/undo_choice.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/shown_changes.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
@@ -26,19 +27,22 @@ namespace {
 
 constexpr std::chrono::milliseconds kQueryTime{10'000};
 
-CommitOutcome as_conflict(UndoConflict misfits) {
+CommitOutcome as_conflict(UndoConflict misfits, const std::string& agent, const Config& config) {
   Conflict conflict;
   conflict.reason = "undo.conflict";
   conflict.paths.assign(misfits.paths.begin(), misfits.paths.end());
   for (const Dependency& dependency : misfits.dependencies) {
     conflict.warnings.push_back(dependency.text());
   }
+  hide_unread_texts(agent, config, conflict);
   return {Proposal::from({}, nullptr), std::move(conflict)};
 }
 
 /// Judges and publishes the planned undo like any other commit.
 Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, TransactionOptions who) {
-  if (auto* misfits = std::get_if<UndoConflict>(&planned)) return as_conflict(std::move(*misfits));
+  if (auto* misfits = std::get_if<UndoConflict>(&planned)) {
+    return as_conflict(std::move(*misfits), who.agent, rules_of(workspace).config);
+  }
   auto* plan = std::get_if<UndoPlan>(&planned);
   if (plan == nullptr) return CommitOutcome(Proposal::from({}, nullptr), NothingToCommit{});
   if (who.message.empty()) who.message = plan->message;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/audit/recorded_calls.h"
 #include "engine/commit/stage_directory.h"
+#include "engine/pipeline/shown_changes.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "tools/json_input.h"
@@ -216,9 +217,10 @@ Result<Serving::State> Serving::begin(const v1::TransactionRequest& request,
 
 Result<Serving::State> Serving::preview(const v1::TransactionRequest& request,
                                         const ServedCaller& caller) {
-  return in_task(request, caller, [](Task&, Transaction& open) -> Result<State> {
+  return in_task(request, caller, [&](Task&, Transaction& open) -> Result<State> {
     GALLEY_ASSIGN(const Preview preview, open.preview());
-    GALLEY_ASSIGN(const std::string diff, render_diff(preview.proposal));
+    GALLEY_ASSIGN(const std::string diff,
+                  diff_shown_to(request.agent_id(), *workspace_, preview.proposal));
     if (diff.size() > kMostDiffBytes) {
       return fail(ErrorKind::kQuota, "limit.diff",
                   "the diff has " + std::to_string(diff.size()) +

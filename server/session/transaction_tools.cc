@@ -13,6 +13,7 @@
 #include "engine/history/rebase.h"
 #include "engine/history/turns.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "engine/pipeline/shown_changes.h"
 #include "server/session/call_results.h"
 #include "server/session/conflict_answers.h"
 #include "staging/overlay/proposal_pieces.h"
@@ -299,10 +300,14 @@ Result<ordered_json> TransactionTools::show_status(const json& arguments) {
   return call_result(std::move(text), std::move(structured));
 }
 
+Result<std::string> TransactionTools::shown_diff(const Proposal& proposal) const {
+  return diff_shown_to(open_->who().agent, *workspace_, proposal);
+}
+
 Result<std::string> TransactionTools::diff_text(const std::string& tx) {
   GALLEY_ASSIGN(auto transaction, open_->look(tx));
   if (!transaction) return std::string();
-  GALLEY_ASSIGN(std::string diff, render_diff(transaction->proposal()));
+  GALLEY_ASSIGN(std::string diff, shown_diff(transaction->proposal()));
   GALLEY_TRY(transaction.give_back());
   return diff;
 }
@@ -340,7 +345,7 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
     structured["verdict"] = verdict_answer(shown.verdict);
     text = verdict_summary(shown.verdict) + changes_summary(shown.proposal.changes());
     if (with_diff) {
-      GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
+      GALLEY_ASSIGN(const std::string diff, shown_diff(shown.proposal));
       size_t next = 0;
       const std::string page = structured_page_of(diff, 0, next);
       structured["diff"] = page;

@@ -47,6 +47,8 @@ class TransactionTools {
   /// connection lasts and within the limits of engine/stages/kept_outputs.h.
   void keep_output(const std::string& execution, CutOutput output);
 
+  /// A diff as the agent of this connection may see it.
+  Result<std::string> shown_diff(const Proposal& proposal) const;
   /// The diff and the status of a transaction, also used for resources.
   Result<std::string> diff_text(const std::string& tx);
   Result<nlohmann::ordered_json> status(const std::string& tx);

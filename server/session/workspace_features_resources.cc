@@ -164,7 +164,7 @@ Result<std::string> WorkspaceFeatures::staged_summary(const std::string& tx) {
   GALLEY_ASSIGN(auto transaction, open_.look(tx));
   if (!transaction) return std::string("Nothing is staged.\n");
   GALLEY_ASSIGN(const Preview shown, transaction->preview());
-  GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
+  GALLEY_ASSIGN(const std::string diff, transaction_tools_.shown_diff(shown.proposal));
   GALLEY_TRY(transaction.give_back());
   size_t next = 0;
   std::string text = verdict_summary(shown.verdict) + "\n" + page_of(diff, 0, next);

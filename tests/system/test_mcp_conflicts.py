@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Two writers and `galley mcp`: conflicts are listed with their hunks, decided, and committed."""
 
+import json
 import shutil
 
 import hostile
@@ -209,6 +210,31 @@ class Conflicts(McpCase):
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
         self.assertEqual(self.file.read_text(), self.changed(n3="staged 3"))
         self.assertEqual((self.work / "new.txt").read_text(), "disk\n")
+
+    def test_no_view_shows_a_file_that_the_agent_may_not_read(self):
+        (self.work / "sec").mkdir()
+        (self.work / "sec" / "k.txt").write_text("OLD SECRET\n")
+        (self.work / "galley.toml").write_text(
+            '[agents.bot]\ncapabilities = ["fs:read", "!fs:read:sec/", "fs:write"]\n')
+        client = self.connect("--agent", "bot")
+        client.call("Write", file="sec/k.txt", content="bot's\n")
+        client.call("Write", file="seen.txt", content="seen\n")
+        tx = client.call("galley_status")["structuredContent"]["tx"]
+        views = [client.call("galley_diff"), client.call("galley_preview"),
+                 client.ask("resources/read", {"uri": f"galley://tx/{tx}/diff"}),
+                 client.ask("prompts/get", {"name": "review_transaction", "arguments": {"tx": tx}}),
+                 client.ask("prompts/get", {"name": "explain_refusal", "arguments": {"tx": tx}})]
+        for view in views:
+            shown = json.dumps(view)
+            self.assertIn("left out: sec/k.txt, which bot may not read", shown)
+            self.assertIn("+seen", shown)
+            self.assertNotIn("SECRET", shown)
+        self.assertIn("committed", self.text(client.call("galley_commit")))
+        (self.work / "sec" / "k.txt").write_text("A PERSON'S SECRET\n")
+        undone = client.call("galley_undo")
+        self.assertTrue(undone["isError"])
+        self.assertIn("sec/k.txt", json.dumps(undone))
+        self.assertNotIn("SECRET", json.dumps(undone))
 
     def test_lines_that_the_agent_may_not_read_are_not_shown(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read:src/**", "fs:write"]\n')

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <galley/outcome.h>
+#include <galley/proposal.h>
+#include <galley/workspace.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "engine/policy/config.h"
+
+namespace galley {
+
+/// What an agent is shown of changes (docs/policy.md). Someone without a name sees everything.
+
+/// Returns the diff of a proposal. Files that the agent may not read are left out, and a line at
+/// the end names each of them. Errors: those of render_diff().
+[[nodiscard]] Result<std::string> diff_shown_to(std::string_view agent, const Workspace& workspace,
+                                                const Proposal& proposal);
+
+/// Removes the texts from the conflicts in files that the agent may not read.
+void hide_unread_texts(std::string_view agent, const Config& config, Conflict& conflict);
+
+}  // namespace galley
