@@ -66,10 +66,11 @@ Result<SessionOptions> session_options(Session& session, const Workspace& worksp
   options.commits_each_call = session.arguments().autocommit;
   options.prefix = session.arguments().prefix;
   GALLEY_TRY(check_tool_prefix(options.prefix));
-  GALLEY_ASSIGN(options.profile, chosen_profile(session, workspace));
-  if (options.profile == nullptr) {
-    GALLEY_ASSIGN(options.profile, profile_named(kDefaultProfile));
-  }
+  options.choose_profile = [&session, &workspace]() -> Result<const ToolProfile*> {
+    GALLEY_ASSIGN(const ToolProfile* chosen, chosen_profile(session, workspace));
+    return chosen != nullptr ? Result<const ToolProfile*>(chosen) : profile_named(kDefaultProfile);
+  };
+  GALLEY_ASSIGN(options.profile, options.choose_profile());
   const auto& names = session.arguments().words;
   GALLEY_ASSIGN(const ToolRegistry* registry, tools_of(workspace).registry());
   for (const std::string& name : names) {

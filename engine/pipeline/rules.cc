@@ -7,6 +7,7 @@
 #include "engine/pipeline/grant_store.h"
 #include "engine/pipeline/persistent_state.h"
 #include "engine/validators/factory.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -35,6 +36,15 @@ Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions&
   return strict_defaults();
 }
 
+/// The hash of galley.toml; of no bytes if there is none.
+Result<ContentId> text_of(const Directory& root) {
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(kConfigFileName));
+  GALLEY_ASSIGN(const FileStat stat, root.stat(path));
+  if (stat.kind == FileKind::kAbsent) return ContentId::of("");
+  GALLEY_ASSIGN(const std::string text, read_file(root, path, limits::kMaxConfigBytes));
+  return ContentId::of(text);
+}
+
 /// Two changes within one tick of the file system's clock leave the same time stamp. So a folder
 /// that changed less than this ago is read again, as git does with its index.
 constexpr int64_t kSettledAfterNs = 2'000'000'000;
@@ -43,9 +53,19 @@ constexpr int64_t kSettledAfterNs = 2'000'000'000;
 
 Result<std::vector<std::string>> Rules::read(const Place& place, const WorkspaceOptions& options) {
   std::vector<std::string> notices;
-  GALLEY_ASSIGN(config, read_usable_config(place.files(), options, flaw));
-  trust_part = trust_part_of(config);
-  GALLEY_ASSIGN(const bool counts, is_trusted(user, place.path, trust_part));
+  const Sources now = sources(place);
+  const auto text = text_of(place.files());
+  std::optional<Error> found;
+  GALLEY_ASSIGN(Config fresh, read_usable_config(place.files(), options, found));
+  const TrustPart part = trust_part_of(fresh);
+  GALLEY_ASSIGN(const bool counts, is_trusted(user, place.path, part));
+  config = std::move(fresh);
+  flaw = std::move(found);
+  trust_part = part;
+  text_ = text.value_or(ContentId());
+  is_trusted_ = counts;
+  const std::lock_guard guard(mutex_);
+  last_seen_ = now;
   if (!counts) {
     remove_untrusted(config);
     std::string all;
@@ -63,6 +83,42 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
   config.hook.asks = config.hook.asks || user.config.hook_asks;
   for (ValidatorConfig& validator : config.validators) validator.only_new |= options.only_new;
   return notices;
+}
+
+Rules::Sources Rules::sources(const Place& place) const {
+  const auto stat_of = [](const Result<FileStat>& stat) {
+    return stat ? std::optional(*stat) : std::nullopt;
+  };
+  Sources now;
+  now.seen_ns = SystemClock().wall_ns();
+  if (const auto name = RelPath::parse(kConfigFileName)) {
+    now.file = stat_of(place.files().stat(*name));
+  }
+  if (!user.trust_path.empty()) now.trust = stat_of(stat_disk_directory(user.trust_path));
+  return now;
+}
+
+bool Rules::Sources::prove_unchanged_since(const Sources& other) const {
+  const auto had_settled = [&other](const std::optional<FileStat>& stat) {
+    return !stat || other.seen_ns - stat->ctime_ns > kSettledAfterNs;
+  };
+  return file == other.file && trust == other.trust && had_settled(file) && had_settled(trust);
+}
+
+bool Rules::are_outdated(const Place& place, const WorkspaceOptions& options) const {
+  if (place.tree != nullptr || !options.config_file.empty()) return false;
+  const Sources now = sources(place);
+  {
+    const std::lock_guard guard(mutex_);
+    if (now.prove_unchanged_since(last_seen_)) return false;
+  }
+  const auto text = text_of(place.files());
+  if (!text || *text != text_) return true;
+  const auto counts = is_trusted(user, place.path, trust_part);
+  if (!counts || *counts != is_trusted_) return true;
+  const std::lock_guard guard(mutex_);
+  last_seen_ = now;
+  return false;
 }
 
 Result<void> Rules::refresh_grants(const PersistentState& persistent) const {

@@ -32,9 +32,13 @@ class Rules {
   TrustPart trust_part;       ///< of the whole file, trusted or not
   UserSettings user;          ///< set before read()
 
-  /// Reads galley.toml and ignores its untrusted part. Returns notices, one line each.
+  /// Reads galley.toml and ignores its untrusted part. Returns notices, one line each. After an
+  /// error the rules are those from before.
   /// Errors: those of load_config, parse_config and is_trusted.
   Result<std::vector<std::string>> read(const Place& place, const WorkspaceOptions& options);
+  /// Whether galley.toml or the trust in it changed since read(). Costs two stats, and reads the file
+  /// if they differ. The file of --config and the rules of a git branch are not watched.
+  [[nodiscard]] bool are_outdated(const Place& place, const WorkspaceOptions& options) const;
   /// Reads new grants and revocations. Costs one stat if nothing changed.
   /// Errors: those of GrantStore; after one, agents may do nothing.
   Result<void> refresh_grants(const PersistentState& persistent) const;
@@ -42,6 +46,20 @@ class Rules {
   [[nodiscard]] ToolCaller caller(const std::string& agent, const std::string& session = {}) const;
 
  private:
+  /// The state of galley.toml and of the folder of the trust records.
+  struct Sources {
+    std::optional<FileStat> file;
+    std::optional<FileStat> trust;
+    int64_t seen_ns = 0;  ///< when, by the system's clock
+
+    /// Whether both are the same and had not just changed when the other one was made.
+    [[nodiscard]] bool prove_unchanged_since(const Sources& other) const;
+  };
+  [[nodiscard]] Sources sources(const Place& place) const;
+
+  ContentId text_;             ///< of galley.toml, as read() found it; of no bytes without the file
+  bool is_trusted_ = false;    ///< with `trust_part`
+  mutable Sources last_seen_;  ///< guarded by mutex_; `text_` and `is_trusted_` were right then
   std::shared_ptr<GrantBook> grant_book_ = std::make_shared<GrantBook>();
   mutable std::mutex mutex_;                     ///< guards what follows
   mutable std::optional<FileStat> grants_seen_;  ///< state of the folder when it was last read

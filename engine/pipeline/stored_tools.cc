@@ -49,6 +49,20 @@ Result<std::vector<std::string>> StoredTools::names() const {
   return all;
 }
 
+bool are_rules_outdated(const Workspace& workspace) {
+  const WorkspaceState& state = WorkspaceAccess::of(workspace);
+  return state.rules.are_outdated(state.place, state.options);
+}
+
+Result<std::vector<std::string>> read_rules_again(const Workspace& workspace) {
+  WorkspaceState& state = WorkspaceAccess::of(workspace);
+  GALLEY_ASSIGN(auto notices, state.rules.read(state.place, state.options));
+  state.tools.follow_rules();
+  GALLEY_ASSIGN(const auto unknown, state.tools.unknown_tools());
+  notices.insert(notices.end(), unknown.begin(), unknown.end());
+  return notices;
+}
+
 Result<bool> StoredTools::refresh() {
   const std::lock_guard lock(mutex_);
   GALLEY_ASSIGN(const auto now, stamp());

@@ -39,6 +39,14 @@ class StoredTools {
   std::vector<std::string> names_;  ///< of the stored tools in the registry
 };
 
+/// Rules::are_outdated() of an open workspace.
+[[nodiscard]] bool are_rules_outdated(const Workspace& workspace);
+
+/// Reads galley.toml of an open workspace again. Returns notices, one line each. No other thread may
+/// use the workspace, and none of its transactions may be open.
+/// Errors: those of Workspace::open() about galley.toml; then the rules stay outdated.
+Result<std::vector<std::string>> read_rules_again(const Workspace& workspace);
+
 /// Records that a person is about to add tools (kToolsAdded) or remove tools (kToolsRemoved).
 /// `input` names them.
 /// Errors: kRefused `tool.by_agent` if `who` is an agent; those of the audit log.

@@ -155,10 +155,10 @@ Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules,
 }
 
 /// Returns the lookup of `[tools.NAME] config` for tools of profiles.
-ToolSetting setting_of(std::map<std::string, ToolConfig> tools) {
-  return [tools = std::move(tools)](std::string_view tool, std::string_view key) {
-    const auto table = tools.find(std::string(tool));
-    if (table == tools.end()) return std::string();
+ToolSetting setting_of(const Rules& rules) {
+  return [rules = &rules](std::string_view tool, std::string_view key) {
+    const auto table = rules->config.tools.find(std::string(tool));
+    if (table == rules->config.tools.end()) return std::string();
     const auto value = table->second.config.find(std::string(key));
     return value == table->second.config.end() ? std::string() : value->second;
   };
@@ -218,7 +218,7 @@ Result<ToolRegistry*> Toolbox::registry() {
   if (registry_ == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
-    GALLEY_TRY(add_dialect_tools(*made, setting_of(rules_->config.tools)));
+    GALLEY_TRY(add_dialect_tools(*made, setting_of(*rules_)));
     GALLEY_TRY(made->add(make_graph_query({place_->path, [this] { return kept_->state(); }})));
     // Each commit of a branch is one of git already.
     if (place_->branch() == nullptr) GALLEY_TRY(made->add(make_git_commit(place_->path)));
@@ -230,10 +230,24 @@ Result<ToolRegistry*> Toolbox::registry() {
       GALLEY_TRY(add_own_tool(*rules_, *made, std::move(own)));
     }
     given_tools_.clear();
-    for (const auto& [name, tool] : rules_->config.tools) made->set_enabled(name, tool.is_enabled);
     registry_ = std::move(made);
+    enable_tools();
   }
   return registry_.get();
+}
+
+void Toolbox::enable_tools() {
+  for (const std::string& name : std::exchange(disabled_, {})) registry_->set_enabled(name, true);
+  for (const auto& [name, tool] : rules_->config.tools) {
+    registry_->set_enabled(name, tool.is_enabled);
+    if (!tool.is_enabled) disabled_.insert(name);
+  }
+}
+
+void Toolbox::follow_rules() {
+  const std::lock_guard guard(mutex_);
+  runners_.clear();
+  if (registry_ != nullptr) enable_tools();
 }
 
 Result<void> Toolbox::check_given() {

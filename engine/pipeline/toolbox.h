@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,9 @@ class Toolbox {
   CommandRunner* runner_for(const Principals& who);
   /// Returns the runner that the program gave instead of the sandbox, or null.
   [[nodiscard]] CommandRunner* given_runner() const { return given_runner_; }
+  /// Takes over rules that were read again. No other thread may use the workspace, and none of its
+  /// transactions may be open.
+  void follow_rules();
   /// Returns the mode: all tools, or only tools that read.
   [[nodiscard]] ToolRegistry::Mode mode() const { return mode_; }
   /// Returns a notice for each table `[tools.NAME]` that names no tool.
@@ -54,6 +58,8 @@ class Toolbox {
   bool is_shared = false;
 
  private:
+  void enable_tools();  ///< as the rules say; under the lock
+
   const Place* place_;
   const Rules* rules_;
   PersistentState* kept_;
@@ -63,6 +69,7 @@ class Toolbox {
   ToolDefinition::Dependencies dependencies_;
   std::mutex mutex_;  ///< guards what follows
   std::unique_ptr<ToolRegistry> registry_;
+  std::set<std::string> disabled_;  ///< by `[tools.NAME]`, in the registry
   std::unique_ptr<CallSupervisor> supervisor_;
   std::unique_ptr<ValidatorCache> cache_;
   /// The key has the principals, and whether `.galley` existed, where runners keep their layers. A

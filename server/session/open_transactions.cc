@@ -188,6 +188,16 @@ void OpenTransactions::close(const std::string& id, Slot& slot) {
   if (transaction->rollback()) forget(id);
 }
 
+void OpenTransactions::close_all() {
+  std::unique_lock lock(mutex_);
+  const auto slots = slots_;
+  lock.unlock();
+  for (const auto& [id, slot] : slots) {
+    const std::lock_guard using_it(slot->mutex);
+    close(id, *slot);
+  }
+}
+
 /// The thread that closes unused transactions.
 void OpenTransactions::close_idle_ones() {
   std::unique_lock lock(mutex_);

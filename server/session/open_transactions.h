@@ -63,6 +63,8 @@ class OpenTransactions {
   /// The same, but begins nothing. Returns an empty lease if the connection does not have its own
   /// transaction.
   Result<Lease> look(const std::string& id);
+  /// Closes all of them; the next call that needs one resumes it. No call may be running.
+  void close_all();
   /// Begins another one as the connection's own.
   Result<std::string> begin(const std::string& message);
   /// The id of the connection's own; empty when there is none.

@@ -1,6 +1,7 @@
 #include "server/session/workspace_features.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/printable.h"
@@ -192,12 +193,46 @@ std::string WorkspaceFeatures::own_name(const std::string& shown) const {
   return shown.starts_with(options_.prefix) ? shown.substr(options_.prefix.size()) : std::string();
 }
 
+Result<std::shared_lock<std::shared_timed_mutex>> WorkspaceFeatures::hold_rules(
+    const std::stop_token& stop) {
+  constexpr int kMostTries = 100;  // for the calls that still use the old rules
+  constexpr std::chrono::milliseconds kEachTry{100};
+  std::shared_lock held(rules_mutex_);
+  if (!are_rules_outdated(*workspace_)) return held;
+  held.unlock();
+  std::unique_lock alone(rules_mutex_, std::defer_lock);
+  for (int tries = 0; !alone.try_lock_for(kEachTry); ++tries) {
+    if (tries < kMostTries && !stop.stop_requested()) continue;
+    return fail(ErrorKind::kConflict, "config.changed",
+                "galley.toml or the trust in it changed, and a call that began before still runs "
+                "or waits for an answer; call again when it has ended");
+  }
+  if (are_rules_outdated(*workspace_)) {
+    open_.close_all();
+    GALLEY_ASSIGN(auto notices, read_rules_again(*workspace_));
+    if (options_.choose_profile) {
+      GALLEY_ASSIGN(options_.profile, options_.choose_profile());
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      has_logged_ = true;  // those of the start are about the old rules
+      unlogged_ = std::move(notices);
+    }
+    notify_list_changed(kListOfTools);
+  }
+  alone.unlock();
+  held.lock();
+  return held;
+}
+
 void WorkspaceFeatures::log_notices(McpRequest& request) {
+  std::vector<std::string> notices;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(has_logged_, true)) return;
+    notices = std::exchange(unlogged_, {});
+    if (!std::exchange(has_logged_, true)) notices = workspace_->notices();
   }
-  for (const std::string& notice : workspace_->notices()) request.log("warning", notice);
+  for (const std::string& notice : notices) request.log("warning", notice);
 }
 
 /// Whether `tx` is added to a tool's arguments; not if the tool has its own `tx`.
@@ -237,6 +272,9 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
 }
 
 std::vector<ordered_json> WorkspaceFeatures::tools() {
+  auto present = hold_rules();
+  // An error comes again when a tool is called.
+  const auto rules = present ? *std::move(present) : std::shared_lock(rules_mutex_);
   refresh_tools();
   std::vector<ordered_json> out;
   const auto infos = workspace_->tools();
@@ -255,6 +293,8 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   if (const auto here = check_not_moved(place_of(*workspace_)); !here) {
     return failed_result(here.error());
   }
+  const auto rules = hold_rules(request.stop());
+  if (!rules) return failed_result(rules.error());
   const OpenTransactions::InSession session(request.session());
   const std::string own = open_.own();
   const std::string tx = text_member(arguments, "tx");
@@ -300,6 +340,7 @@ McpArrival WorkspaceFeatures::arrive(const std::string& method, const json& para
     arrival.session = std::move(session.id);
   }
   const OpenTransactions::InSession session(arrival.session);
+  const std::shared_lock rules(rules_mutex_);
   arrival.lane = lane_of(method, params);
   return arrival;
 }

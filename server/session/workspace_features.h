@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <shared_mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ struct SessionOptions {
   std::string prefix = {};
   /// The names under which tools are shown, if `tools` is empty; null: the standard names.
   const ToolProfile* profile = nullptr;
+  /// Chooses `profile` again after galley.toml changed.
+  std::function<Result<const ToolProfile*>()> choose_profile = {};
   /// Each call that changes something is a separate transaction, committed at once if the gate
   /// approves and dropped otherwise.
   bool commits_each_call = false;
@@ -75,6 +79,10 @@ class WorkspaceFeatures final : public McpFeatures {
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;
   /// The name of a tool without the prefix of this connection; empty if it lacks that.
   [[nodiscard]] std::string own_name(const std::string& shown) const;
+  /// Holds the rules as galley.toml has them now. If a person changed it, they are read again when no
+  /// call runs any more.
+  /// Errors: kConflict `config.changed` if a call runs too long; those of read_rules_again().
+  Result<std::shared_lock<std::shared_timed_mutex>> hold_rules(const std::stop_token& stop = {});
   /// Tells the client once what people should know about the workspace.
   void log_notices(McpRequest& request);
   [[nodiscard]] bool takes_tx(const ToolInfo& info) const;
@@ -103,9 +111,11 @@ class WorkspaceFeatures final : public McpFeatures {
   mutable OpenTransactions open_;
   TransactionTools transaction_tools_;
   StoredTools stored_tools_;
+  std::shared_timed_mutex rules_mutex_;  ///< held while a request uses the rules
   std::mutex mutex_;
-  Changed changed_;          ///< guarded by mutex_
-  bool has_logged_ = false;  ///< guarded by mutex_; the notices
+  Changed changed_;                    ///< guarded by mutex_
+  bool has_logged_ = false;            ///< guarded by mutex_; the notices
+  std::vector<std::string> unlogged_;  ///< guarded by mutex_; of rules that were read again
 };
 
 }  // namespace galley

@@ -84,9 +84,14 @@ ordered_json prompt(const char* name, const char* title, const char* description
   return out;
 }
 
+RpcError rpc_error_of(const Error& error) {
+  return {rpc::kInternalError, error.reason + ": " + error.message};
+}
+
 }  // namespace
 
 std::vector<ordered_json> WorkspaceFeatures::resources() {
+  const std::shared_lock rules(rules_mutex_);
   std::vector<ordered_json> out;
   if (const auto stages = workspace_->stages()) {
     for (const Workspace::Stage& stage : *stages) {
@@ -174,12 +179,13 @@ Result<std::string> WorkspaceFeatures::staged_summary(const std::string& tx) {
 
 std::optional<RpcError> WorkspaceFeatures::moved_folder() const {
   const auto here = check_not_moved(place_of(*workspace_));
-  if (here) return std::nullopt;
-  return RpcError{rpc::kInternalError, here.error().reason + ": " + here.error().message};
+  return here ? std::nullopt : std::optional(rpc_error_of(here.error()));
 }
 
-McpAnswer WorkspaceFeatures::read_resource(const std::string& uri, McpRequest& /*request*/) {
+McpAnswer WorkspaceFeatures::read_resource(const std::string& uri, McpRequest& request) {
   if (auto moved = moved_folder()) return *std::move(moved);
+  const auto rules = hold_rules(request.stop());
+  if (!rules) return rpc_error_of(rules.error());
   std::string mime;
   Result<std::string> text = fail(ErrorKind::kNotFound, "resource.not_found", "");
   if (uri.starts_with(kTxPrefix)) {
@@ -207,12 +213,14 @@ std::vector<ordered_json> WorkspaceFeatures::prompts() {
 }
 
 McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arguments,
-                                        McpRequest& /*request*/) {
+                                        McpRequest& request) {
   const bool is_review = name == "review_transaction";
   if (!is_review && name != "explain_refusal") {
     return RpcError{rpc::kInvalidParams, "there is no prompt named '" + name.substr(0, 64) + "'"};
   }
   if (auto moved = moved_folder()) return *std::move(moved);
+  const auto rules = hold_rules(request.stop());
+  if (!rules) return rpc_error_of(rules.error());
   std::string text = is_review
                          ? "Review this change. Say first whether it should be committed, then "
                            "what is wrong, by file and line.\n\n"
@@ -266,6 +274,8 @@ std::vector<std::string> WorkspaceFeatures::complete(const Completion& wanted) {
   const std::string& argument = wanted.argument;
   std::vector<std::string> out;
   if (moved_folder()) return out;
+  const auto rules = hold_rules();
+  if (!rules) return out;
   if (argument == "path") {
     const auto tx = wanted.resolved.find("tx");
     const bool is_named = tx != wanted.resolved.end() && tx->is_string();

@@ -3,6 +3,7 @@
 
 import json
 import shutil
+import time
 
 import hostile
 from test_mcp import McpCase
@@ -244,6 +245,92 @@ class Conflicts(McpCase):
         said = client.call("galley_commit")
         self.assertEqual(said["structuredContent"]["outcome"], "conflict")
         self.assertNotIn("private", str(said))
+
+
+class SavesAfterARead(McpCase):
+    """A person saves a file that a transaction has only read."""
+
+    def test_neither_a_write_nor_a_command_loses_the_save(self):
+        for tool, arguments in (("Write", {"file_path": "a.txt", "content": "all new\n"}),
+                                ("Bash", {"command": "echo all new > a.txt"})):
+            with self.subTest(tool):
+                if tool == "Bash":
+                    self.need_walls()
+                (self.work / "a.txt").write_text("one\ntwo\n")
+                client = self.connect()
+                client.call("galley_begin")
+                client.call("Read", file_path="a.txt")
+                (self.work / "a.txt").write_text("one\ntwo\nsaved\n")
+                client.call(tool, **arguments)
+                self.assertNotEqual(client.call("galley_commit")["structuredContent"].get("outcome"), "committed")
+                self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\nsaved\n")
+
+
+class ChangedRules(McpCase):
+    """A person changes galley.toml while the server runs."""
+
+    def rules(self, text):
+        (self.work / "galley.toml").write_text(text)
+
+    def test_a_new_rule_counts_for_the_next_call(self):
+        client = self.connect("--agent", "bot")
+        self.assertFalse(client.call("Write", file="b.txt", content="b\n")["isError"])
+        self.rules('[[policy.rule]]\nname = "no"\npaths = ["a.txt"]\ndecision = "deny"\n')
+        refused = client.call("Write", file="a.txt", content="x\n")
+        self.assertIn("policy.path", self.text(refused))
+        # What was staged before is still there, in the same transaction.
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.assertEqual((self.work / "b.txt").read_text(), "b\n")
+        self.rules("")
+        self.assertFalse(client.call("Write", file="a.txt", content="x\n")["isError"])
+
+    def test_a_new_list_of_capabilities_counts_for_every_view(self):
+        client = self.connect("--agent", "bot")
+        self.assertIn("one", self.text(client.call("Read", file="a.txt")))
+        client.call("Write", file="a.txt", content="new\n")
+        self.rules('[agents.bot]\ncapabilities = ["fs:read", "!fs:read:a.txt"]\n')
+        self.assertTrue(client.call("Read", file="a.txt")["isError"])
+        self.assertNotIn("one", json.dumps(client.call("galley_diff")))
+
+    def test_another_profile_has_other_names(self):
+        client = self.connect("--agent", "bot")
+        self.rules('[agents.bot]\nprofile = "mcp-fs"\ncapabilities = ["fs:read"]\n')
+        names = [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]]
+        self.assertIn("read_text_file", names)
+        self.assertNotIn("Read", names)
+        self.assertIn("one", self.text(client.call("read_text_file", path="a.txt")))
+
+    def test_a_call_waits_for_one_that_still_uses_the_old_rules(self):
+        self.need_walls()
+        client = self.connect()
+        other = client.call("galley_begin")["structuredContent"]["tx"]
+        client.call("galley_begin")
+        running = client.request("tools/call", {"name": "Bash", "arguments": {"command": "sleep 2; echo x > made", "tx": other}})
+        time.sleep(0.5)
+        self.rules('[[policy.rule]]\nname = "no"\npaths = ["a.txt"]\ndecision = "deny"\n')
+        waiting = client.request("tools/call", {"name": "Write", "arguments": {"file": "a.txt", "content": "x\n"}})
+        answers = {}
+        self.assertFalse(client.answer_to(running, answers)["result"]["isError"])
+        self.assertEqual(answers, {})
+        self.assertIn("policy.path", self.text(client.answer_to(waiting)["result"]))
+
+    def test_a_tool_that_is_disabled_cannot_be_called_until_it_is_enabled(self):
+        client = self.connect()
+        self.rules("[tools.Write]\nenabled = false\n")
+        write = {"name": "Write", "arguments": {"file": "a.txt", "content": "x\n"}}
+        self.assertIn("there is no tool named 'Write'", client.ask("tools/call", write)["error"]["message"])
+        self.rules("")
+        self.assertFalse(client.ask("tools/call", write)["result"]["isError"])
+
+    def test_while_the_file_cannot_be_read_nothing_is_done(self):
+        client = self.connect()
+        client.call("Write", file="b.txt", content="b\n")
+        self.rules("broken [")
+        for refused in (client.call("Write", file="a.txt", content="x\n"), client.call("galley_commit")):
+            self.assertIn("config.syntax", self.text(refused))
+        self.assertIn("Write", [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]])
+        (self.work / "galley.toml").unlink()
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
 
 
 class Parts(McpCase):
