@@ -1,5 +1,6 @@
 #include "engine/history/retention.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "engine/commit/blob_store.h"
 #include "engine/commit/journal.h"
+#include "engine/commit/retire.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/directory.h"
 
@@ -123,9 +125,12 @@ class Pruning {
 
   /// Chooses the transactions to drop: with each one it drops all older ones, so that no gap is
   /// left.
-  Result<void> choose() {
+  /// `due` are journals that count as retired: those that gc retires before it prunes.
+  Result<void> choose(const std::vector<TxId>& due) {
+    const auto is_due = [&](TxId id) { return std::find(due.begin(), due.end(), id) != due.end(); };
     GALLEY_ASSIGN(const auto pending, journal_ids(state_->journals()));
     for (const TxId id : pending) {
+      if (is_due(id)) continue;
       auto one = look_at(*state_, state_->journals(), id);
       if (!one && one.error().kind == ErrorKind::kNotFound) continue;
       if (!one) return fail(one.error());
@@ -136,10 +141,13 @@ class Pruning {
     GALLEY_ASSIGN(const auto of_sessions, blobs_of_sessions(*state_));
     if (of_sessions) needed_.insert(of_sessions->begin(), of_sessions->end());
     if (!of_sessions) may_drop_blobs_ = false;
-    GALLEY_ASSIGN(const auto retired, journal_ids(state_->undo()));
+    GALLEY_ASSIGN(auto retired, journal_ids(state_->undo()));
+    retired.insert(retired.end(), due.begin(), due.end());
+    std::sort(retired.begin(), retired.end());
     const char* why = nullptr;
     for (auto id = retired.rbegin(); id != retired.rend(); ++id) {
-      GALLEY_ASSIGN(const Retired one, look_at(*state_, state_->undo(), *id));
+      const auto& place = is_due(*id) ? state_->journals() : state_->undo();
+      GALLEY_ASSIGN(const Retired one, look_at(*state_, place, *id));
       if (why == nullptr && kept_ > 0) {
         why = limit_passed(*limits_, one, kept_, kept_bytes_ + blob_bytes(one), now_ns_);
       }
@@ -234,7 +242,11 @@ void measure(const Directory& directory, int depth, DiskUse::Part& part) {
 Result<PruneReport> prune_history(const StateDirectory& state, const HistoryConfig& limits,
                                   const Clock& clock, bool dry_run) {
   Pruning pruning(state, limits, clock.wall_ns());
-  GALLEY_TRY(pruning.choose());
+  std::vector<TxId> due;
+  if (dry_run) {
+    GALLEY_ASSIGN(due, due_journals(state, clock));
+  }
+  GALLEY_TRY(pruning.choose(due));
   if (!dry_run) GALLEY_TRY(pruning.carry_out());
   return std::move(pruning).report();
 }

@@ -27,7 +27,7 @@ struct PruneReport {
 
 /// Drops the oldest retired transactions beyond the limits, then the contents that no journal
 /// names. It always keeps the newest transaction and those that are not retired yet. The caller
-/// holds the writer lock unless `dry_run`.
+/// holds the writer lock unless `dry_run`, which counts due_journals() as retired, as `gc` does.
 Result<PruneReport> prune_history(const StateDirectory& state, const HistoryConfig& limits,
                                   const Clock& clock, bool dry_run);
 

@@ -57,6 +57,18 @@ TEST_F(RetentionTest, DryRunRemovesNothing) {
   EXPECT_EQ(left().size(), 5U);
 }
 
+TEST_F(RetentionTest, DryRunNamesTransactionsThatAreRetiredBefore) {
+  for (int i = 0; i < 2; ++i) workspace_.commit_file("b.txt", std::to_string(i) + "\n");
+  constexpr int64_t kMinuteNs = 60'000'000'000;
+  const PruneReport planned = prune({1, 0, 0}, true, kMinuteNs);
+  ASSERT_EQ(planned.transactions.size(), 6U);
+  EXPECT_EQ(planned.transactions[5].id, TxId{6});
+  EXPECT_EQ(left().size(), 7U);
+  workspace_.retire_all();
+  EXPECT_EQ(prune({1, 0, 0}).transactions.size(), 6U);
+  EXPECT_EQ(left(), (Ids{7}));
+}
+
 TEST_F(RetentionTest, LimitsOfAgeAndBytesKeepTheNewest) {
   EXPECT_EQ(prune({0, 3, 0}, true, 2 * kDayNs).transactions.size(), 0U);
   const PruneReport old = prune({0, 3, 0}, true, 4 * kDayNs);
