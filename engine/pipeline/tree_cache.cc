@@ -26,7 +26,7 @@ constexpr size_t kWrittenTogether = 64;
 constexpr size_t kNear = 256;  ///< paths that are rewritten rather than a place is filled
 constexpr size_t kDiffBytes = size_t{256} << 10U;  // the bytes of a raw diff that are read before
                                                    // they are applied
-constexpr size_t kMaxNameBytes = 256;
+constexpr size_t kMaxMarkBytes = 256;
 
 RelPath place_name(const char* name) { return RelPath::parse(name).value(); }
 
@@ -41,6 +41,29 @@ size_t whole_part(std::string_view raw) {
   const size_t end = raw.rfind('\0');
   if (zeros < 2) return 0;
   return zeros % 2 == 0 ? end + 1 : raw.rfind('\0', end - 1) + 1;
+}
+
+/// Returns a hash of the times and inodes of all directories, which change with each entry that is
+/// removed, added or renamed. No file is looked at: a check would take twice as long.
+Result<std::string> stamp_of(const Directory& files) {
+  ContentHasher hasher;
+  std::vector<RelPath> todo = {RelPath::root()};
+  while (!todo.empty()) {
+    const RelPath path = todo.back();
+    todo.pop_back();
+    GALLEY_ASSIGN(const FileStat stat, files.stat(path));
+    hasher.update(fmt::format("{}{}{:o} {} {} {} ", path.str(), '\0', stat.mode, stat.inode,
+                              stat.mtime_ns, stat.ctime_ns));
+    GALLEY_ASSIGN(const auto directory, files.open_directory(path));
+    GALLEY_ASSIGN(const auto entries, directory->list());
+    for (const DirectoryEntry& entry : entries) {
+      const auto name = RelPath::parse(entry.name);
+      if (!name || entry.kind != FileKind::kDirectory) continue;
+      GALLEY_ASSIGN(RelPath next, path.join(*name));
+      todo.push_back(std::move(next));
+    }
+  }
+  return hasher.finish().hex();
 }
 
 /// Writes the paths of a diff into a directory without other users: first it removes paths that are
@@ -163,9 +186,20 @@ struct TreeCache::Place {
 
   /// The id of the tree that is laid out; empty when it is missing or incomplete.
   [[nodiscard]] std::string tree() const {
-    const auto files = directory->stat(place_name("files"));
-    if (!files || files->kind != FileKind::kDirectory) return {};  // a cleaner took it
-    auto text = read_file(*directory, place_name("tree"), kMaxNameBytes);
+    const std::string text = mark();
+    return text.substr(0, text.find(' '));
+  }
+
+  /// Whether `files` is as it was written.
+  [[nodiscard]] bool is_undamaged() const {
+    const auto files = directory->open_directory(place_name("files"));
+    const auto stamp = files ? stamp_of(**files) : fail(files.error());
+    return stamp && mark() == tree() + ' ' + *stamp;
+  }
+
+ private:
+  [[nodiscard]] std::string mark() const {
+    auto text = read_file(*directory, place_name("tree"), kMaxMarkBytes);
     return text ? *std::move(text) : std::string();
   }
 };
@@ -185,8 +219,9 @@ Result<CheckedOutTree> TreeCache::lay_out(const std::string& tree) const {
     GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
     if (!is_readable) continue;  // it is being changed
     const std::string held = place.tree();
-    if (held == tree) return CheckedOutTree{place.path + "/files", std::move(place.lock)};
     if (held.empty()) break;  // later places were never used
+    if (held != tree || !place.is_undamaged()) continue;
+    return CheckedOutTree{place.path + "/files", std::move(place.lock)};
   }
   GALLEY_ASSIGN(const auto choices, places_for(tree));
   for (const Choice& choice : choices) {
@@ -194,7 +229,7 @@ Result<CheckedOutTree> TreeCache::lay_out(const std::string& tree) const {
     GALLEY_ASSIGN(const bool is_free, place.lock->try_lock(LockMode::kExclusive));
     if (!is_free) continue;
     // Another process may have written it first.
-    if (place.tree() != tree) GALLEY_TRY(change(place, choice, tree));
+    if (place.tree() != tree || !place.is_undamaged()) GALLEY_TRY(change(place, choice, tree));
     GALLEY_TRY(place.lock->try_lock(LockMode::kShared));
     return CheckedOutTree{place.path + "/files", std::move(place.lock)};
   }
@@ -253,7 +288,7 @@ Result<void> TreeCache::change(const Place& place, const Choice& choice,
                                const std::string& tree) const {
   const RelPath mark = place_name("tree");
   const RelPath name = place_name("files");
-  const std::string held = place.tree();
+  const std::string held = place.is_undamaged() ? place.tree() : std::string();
   if (const auto removed = place.directory->remove_file(mark); !is_nothing_there(removed)) {
     return fail(removed.error());
   }
@@ -275,9 +310,11 @@ Result<void> TreeCache::change(const Place& place, const Choice& choice,
     GALLEY_ASSIGN(const auto files, place.directory->open_writable_directory(name));
     GALLEY_TRY(write_changes(*files, "", tree));
   }
+  GALLEY_ASSIGN(const auto files, place.directory->open_directory(name));
+  GALLEY_ASSIGN(const std::string stamp, stamp_of(*files));
   GALLEY_ASSIGN(const auto marked,
                 place.directory->open_writable_file(mark, OpenMode::kCreateNew, kPrivateFile));
-  return marked->write_at(0, tree);
+  return marked->write_at(0, tree + ' ' + stamp);
 }
 
 Result<void> TreeCache::write_changes(const WritableDirectory& files, const std::string& from,

@@ -71,6 +71,32 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
             shutil.rmtree(lost)
         self.assertTrue(self.check(repo)["ok"])
 
+    def test_a_damaged_tree_is_written_again(self):
+        """Cleaners of caches and temporary folders remove single files."""
+        repo = self.make("commands", """
+[[validator]]
+name = "counts"
+command = ["sh", "-c", "test $(find . -type f | wc -l) = 54 && test $(cat many/1) = 1"]
+cache = false
+""", {f"many/{i}": f"{i}\n" for i in range(50)})
+        self.put(repo, {"a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        (files,) = self.scratch.glob("cache/galley/repository/*/tree*/files")
+        one = files / "many" / "1"
+        damages = {"lost": one.unlink, "added": (files / "many" / "new").touch,
+                   "folder": lambda: shutil.rmtree(files / "many")}
+        for name, damage in damages.items():
+            with self.subTest(damage=name):
+                damage()
+                self.assertTrue(self.check(repo)["ok"])
+        with self.subTest("before another tree"):
+            self.run_git(repo, "commit", "-qm", "x")
+            one.unlink()
+            self.put(repo, {"a.txt": "better\n"})
+            self.run_git(repo, "add", "-A")
+            self.assertTrue(self.check(repo)["ok"])
+
     def unattended(self):
         """The environment of a user who trusts nothing beforehand and is asked nothing."""
         own = self.scratch / "own" / "galley"
