@@ -1,6 +1,7 @@
 #include "engine/pipeline/decide.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -37,13 +38,20 @@ struct ApplyHooks {
 
 using HookCommand = std::vector<std::string>;
 
-Result<int> run_on_host(const HookCommand& command, const std::string& root) {
+Result<int> run_on_host(const HookCommand& command, const std::string& root,
+                        std::chrono::milliseconds time) {
   GALLEY_TRY(check_outside(command, root));
   HostProcessOptions options;
   options.directory = "/";
   options.environment = {"GALLEY_WORKSPACE=" + root};
+  options.output_is_complaint = true;  // the output has the answer, or messages of a protocol
+  options.time = time;
   GALLEY_ASSIGN(const auto process, HostProcess::start(command, options));
-  return process->wait();
+  auto status = process->wait();
+  if (!status && status.error().kind == ErrorKind::kTimeout) {
+    status.error().message += "; commit.hook_timeout_ms of your own configuration is its limit";
+  }
+  return status;
 }
 
 Result<int> run_in_sandbox(const HookCommand& hook, WorkspaceState& workspace) {
@@ -75,15 +83,16 @@ void tell(const HookCommand& command, const Result<int>& status,
 ///
 /// Ownership: borrows both arguments.
 ApplyHooks apply_hooks(WorkspaceState& workspace, std::vector<std::string>& failures) {
+  const UserConfig& user = workspace.rules.user.config;
+  const std::chrono::milliseconds time(user.hook_timeout_ms);
   const auto hook = [&](const HookCommand& own, const HookCommand& of_workspace) {
     if (own.empty() && of_workspace.empty()) return std::function<void()>();
-    return std::function<void()>([&workspace, &failures, own, of_workspace] {
-      if (!own.empty()) tell(own, run_on_host(own, workspace.place.path), failures);
+    return std::function<void()>([&workspace, &failures, own, of_workspace, time] {
+      if (!own.empty()) tell(own, run_on_host(own, workspace.place.path, time), failures);
       if (of_workspace.empty()) return;
       tell(of_workspace, run_in_sandbox(of_workspace, workspace), failures);
     });
   };
-  const UserConfig& user = workspace.rules.user.config;
   const CommitConfig& commit = workspace.rules.config.commit;
   return {hook(user.before_apply, commit.before_apply), hook(user.after_apply, commit.after_apply)};
 }

@@ -235,6 +235,8 @@ constexpr ConfigKeyText kUserTexts[] = {
      ""},
     {"commit.after_apply",
      "Command that runs on the host after the files of any workspace are changed.", ""},
+    {"commit.hook_timeout_ms",
+     "Wall time of one of these two commands in milliseconds; 0 means no limit.", ""},
     {"hook.mode", "Replaces `hook.mode` of every galley.toml.", "that of galley.toml"},
     {"hook.ask", "`true` sets `hook.ask` of every galley.toml.", "that of galley.toml"},
 };

@@ -32,6 +32,7 @@ void read_user_root(ConfigTable& root, UserConfig& config) {
   root.table("commit", [&](ConfigTable& table) {
     read_hook(table, "before_apply", config.before_apply);
     read_hook(table, "after_apply", config.after_apply);
+    table.count("hook_timeout_ms", config.hook_timeout_ms);
   });
   root.table("hook", [&](ConfigTable& table) {
     HookMode mode = HookMode::kCommit;

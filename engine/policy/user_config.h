@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct UserConfig {
   bool hook_asks = false;                     ///< as hook.ask, in every workspace
   std::vector<std::string> before_apply;      ///< hook on the host: an absolute program first
   std::vector<std::string> after_apply;
+  uint32_t hook_timeout_ms = 1'800'000;  ///< of one of these hooks; 0: no limit
 };
 
 /// Parses the text of such a file.

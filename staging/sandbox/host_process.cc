@@ -17,6 +17,8 @@
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/layer_homes.h"
+#include "staging/sandbox/piped_process.h"
+#include "staging/sandbox/process_end.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -48,8 +50,9 @@ struct InterruptsIgnored {
 
 class SpawnedProcess final : public HostProcess {
  public:
-  SpawnedProcess(pid_t pid, int input, std::unique_ptr<InterruptsIgnored> interrupts)
-      : pid_(pid), input_(input), interrupts_(std::move(interrupts)) {}
+  SpawnedProcess(pid_t pid, int input, std::unique_ptr<InterruptsIgnored> interrupts,
+                 std::chrono::milliseconds time)
+      : pid_(pid), input_(input), interrupts_(std::move(interrupts)), time_(time) {}
   ~SpawnedProcess() override { (void)finish(); }
 
   bool write(std::string_view text) override {
@@ -64,28 +67,50 @@ class SpawnedProcess final : public HostProcess {
     return text.empty();
   }
 
-  Result<int> wait() override { return finish(); }
+  Result<int> wait() override {
+    end_input();
+    if (pid_ < 0 || has_ended_by(pid_, TimeLimit(time_))) return finish();
+    const bool has_ended = end_tree(pid_, PipedProcess::kEndTime);
+    if (has_ended) GALLEY_TRY(finish());
+    forget();
+    return fail(ErrorKind::kTimeout, "host.timeout",
+                "it took longer than " + std::to_string(time_.count()) + " ms and " +
+                    (has_ended ? "was ended" : "could not be ended"));
+  }
 
  private:
-  Result<int> finish() {
+  /// While this waits, Ctrl-C is for the program.
+  void end_input() {
     if (input_ >= 0) ::close(input_);
     input_ = -1;
+    if (pid_ >= 0 && interrupts_ == nullptr) {
+      interrupts_ = std::make_unique<InterruptsIgnored>();
+    }
+  }
+
+  Result<int> finish() {
+    end_input();
     if (pid_ < 0) return status_;
     int status = 0;
-    if (interrupts_ == nullptr) interrupts_ = std::make_unique<InterruptsIgnored>();
     while (::waitpid(pid_, &status, 0) < 0) {
       if (errno != EINTR) return fail(os_error(errno, "waiting for a program", ""));
     }
-    pid_ = -1;
-    interrupts_.reset();
+    forget();
     status_ = shell_status(status);
     return status_;
+  }
+
+  /// No longer waits for it.
+  void forget() {
+    pid_ = -1;
+    interrupts_.reset();
   }
 
   pid_t pid_;
   int input_;
   int status_ = 0;
   std::unique_ptr<InterruptsIgnored> interrupts_;
+  std::chrono::milliseconds time_;
 };
 
 /// posix_spawn takes char* but does not change the texts.
@@ -194,6 +219,9 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
   if (!options.output.empty()) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
   }
+  if (options.output_is_complaint) {
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  }
   // A program that reads the terminal may be interrupted from its start.
   auto interrupts = options.shares_input ? std::make_unique<InterruptsIgnored>() : nullptr;
   posix_spawnattr_t attributes;
@@ -216,7 +244,7 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
     return fail(os_error(code, "starting", argv[0]));
   }
   return std::unique_ptr<HostProcess>(
-      std::make_unique<SpawnedProcess>(pid, ends[1], std::move(interrupts)));
+      std::make_unique<SpawnedProcess>(pid, ends[1], std::move(interrupts), options.time));
 }
 
 Result<std::string> edit_by_person(const EditorRequest& request, const std::string& text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +15,9 @@ struct HostProcessOptions {
   std::string directory;                 ///< its working directory; empty: this process's
   std::vector<std::string> environment;  ///< NAME=value, added to this process's
   std::string output;                    ///< a device for its output; empty: this process's
+  bool output_is_complaint = false;      ///< its output goes to this process's standard error
   bool shares_input = false;             ///< it reads this process's input, not what write() sends
+  std::chrono::milliseconds time{0};     ///< for wait(); 0: no limit
 };
 
 /// Checks that no word is a path in `workspace`, or a name that PATH finds in it. Otherwise an
@@ -44,7 +47,9 @@ class HostProcess {
   /// Returns false when the program no longer reads, for example a pager that was quit. This is not
   /// an error.
   virtual bool write(std::string_view text) = 0;
-  /// Closes its input, waits, and returns its exit status: 128 + n for signal n.
+  /// Closes its input, waits, and returns its exit status: 128 + n for signal n. After its time, it
+  /// is ended by end_tree().
+  /// Errors: kTimeout `host.timeout` when it was ended, or could not be.
   virtual Result<int> wait() = 0;
 };
 

@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,12 +13,12 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <limits>
-#include <optional>
 #include <utility>
 
+#include "staging/fs/disk_file.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/host_process.h"
+#include "staging/sandbox/process_end.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -28,46 +27,6 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10U;
 constexpr int kLookEveryMs = 100;  ///< for a request to stop
-
-/// An open descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  void reset() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
-
-/// The time limit of an operation. A time of 0 means no limit.
-class TimeLimit {
- public:
-  explicit TimeLimit(std::chrono::milliseconds time) {
-    if (time.count() > 0) end_ = std::chrono::steady_clock::now() + time;
-  }
-  /// For poll(2).
-  [[nodiscard]] int poll_ms() const {
-    if (!end_) return -1;
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(*end_ - std::chrono::steady_clock::now())
-            .count();
-    return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
-  }
-
- private:
-  std::optional<std::chrono::steady_clock::time_point> end_;
-};
 
 class SpawnedPipes final : public PipedProcess {
  public:
@@ -92,7 +51,7 @@ class SpawnedPipes final : public PipedProcess {
     return {};
   }
 
-  void end_input() override { ends_.input.reset(); }
+  void end_input() override { ends_.input = Descriptor(); }
 
   Result<std::string> read(size_t max_bytes) override {
     GALLEY_TRY(await(ends_.output, POLLIN, TimeLimit(time_)));
@@ -103,7 +62,7 @@ class SpawnedPipes final : public PipedProcess {
 
   [[nodiscard]] std::string complaint() const override {
     std::string text(kMaxStandardErrorBytes, '\0');
-    const ssize_t count = ::pread(ends_.complaint.number(), text.data(), text.size(), 0);
+    const ssize_t count = ::pread(ends_.complaint.get(), text.data(), text.size(), 0);
     text.resize(count < 0 ? 0 : static_cast<size_t>(count));
     return text;
   }
@@ -116,16 +75,15 @@ class SpawnedPipes final : public PipedProcess {
     PipedOutput result;
     if (input.empty()) end_input();
     while (true) {
-      pollfd both[2] = {{ends_.output.number(), POLLIN, 0}, {ends_.input.number(), POLLOUT, 0}};
+      pollfd both[2] = {{ends_.output.get(), POLLIN, 0}, {ends_.input.get(), POLLOUT, 0}};
       const int left_ms = limit.poll_ms();
       const bool must_look = stop.stop_possible() && (left_ms < 0 || left_ms > kLookEveryMs);
       if (stop.stop_requested()) return stopped();
-      const int ready =
-          ::poll(both, ends_.input.is_open() ? 2 : 1, must_look ? kLookEveryMs : left_ms);
+      const int ready = ::poll(both, ends_.input ? 2 : 1, must_look ? kLookEveryMs : left_ms);
       if ((ready < 0 && errno == EINTR) || (ready == 0 && must_look)) continue;
       if (ready < 0) return fail(os_error(errno, "waiting for a program", ""));
       if (ready == 0) return too_slow();
-      if (ends_.input.is_open() && both[1].revents != 0) {
+      if (ends_.input && both[1].revents != 0) {
         const auto count = write_some(input);
         // If the program stops reading, its exit status says why.
         input.remove_prefix(count ? *count : input.size());
@@ -160,7 +118,7 @@ class SpawnedPipes final : public PipedProcess {
   }
 
   Result<void> await(const Descriptor& end, short events, const TimeLimit& limit) {
-    pollfd one = {end.number(), events, 0};
+    pollfd one = {end.get(), events, 0};
     while (true) {
       const int ready = ::poll(&one, 1, limit.poll_ms());
       if (ready > 0) return {};
@@ -173,8 +131,7 @@ class SpawnedPipes final : public PipedProcess {
   Result<std::string> read_some(size_t max_bytes) {
     char buffer[kReadBytes];
     while (true) {
-      const ssize_t count =
-          ::read(ends_.output.number(), buffer, std::min(max_bytes, sizeof buffer));
+      const ssize_t count = ::read(ends_.output.get(), buffer, std::min(max_bytes, sizeof buffer));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return fail(os_error(errno, "reading from a program", ""));
       return std::string(buffer, static_cast<size_t>(count));
@@ -186,7 +143,7 @@ class SpawnedPipes final : public PipedProcess {
   Result<size_t> write_some(std::string_view text) {
     while (true) {
       const ssize_t count =
-          ::send(ends_.input.number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+          ::send(ends_.input.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (count >= 0) return static_cast<size_t>(count);
       if (errno == EAGAIN) return size_t{0};
       if (errno != EINTR) return fail(os_error(errno, "writing to a program", ""));
@@ -194,19 +151,19 @@ class SpawnedPipes final : public PipedProcess {
   }
 
   void close_ends() {
-    ends_.input.reset();
-    ends_.output.reset();
+    ends_.input = Descriptor();
+    ends_.output = Descriptor();
   }
 
   /// Closes both ends and waits; ends it when the limit has passed.
   Result<int> wait(const TimeLimit& limit) {
     close_ends();
-    if (!has_ended_by(limit)) return too_slow();
+    if (pid_ >= 0 && !has_ended_by(pid_, limit)) return too_slow();
     return reap();
   }
   Result<int> finish(const TimeLimit& limit) {
     close_ends();
-    return has_ended_by(limit) ? reap() : end();
+    return pid_ < 0 || has_ended_by(pid_, limit) ? reap() : end();
   }
 
   /// First asks the program to exit, so that it can remove its own locks.
@@ -214,21 +171,8 @@ class SpawnedPipes final : public PipedProcess {
     close_ends();
     if (pid_ < 0) return status_;
     (void)::kill(pid_, SIGTERM);
-    if (!has_ended_by(TimeLimit(kEndTime))) (void)::kill(pid_, SIGKILL);
+    if (!has_ended_by(pid_, TimeLimit(kEndTime))) (void)::kill(pid_, SIGKILL);
     return reap();
-  }
-
-  /// Also returns true when this cannot be determined, because the caller can then only wait.
-  [[nodiscard]] bool has_ended_by(const TimeLimit& limit) const {
-    if (pid_ < 0 || limit.poll_ms() < 0) return true;
-    // <sys/pidfd.h> of glibc 2.36 cannot be linked with from C++.
-    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    if (!process.is_open()) return true;
-    pollfd one = {process.number(), POLLIN, 0};
-    while (true) {
-      const int ready = ::poll(&one, 1, limit.poll_ms());
-      if (ready >= 0 || errno != EINTR) return ready != 0;
-    }
   }
 
   Result<int> reap() {
@@ -359,13 +303,13 @@ Result<std::unique_ptr<SpawnedPipes>> spawn_piped(const std::vector<std::string>
   Descriptor our_output(output[0]);
   Descriptor its_output(output[1]);
   Descriptor complaint(::memfd_create("complaint", MFD_CLOEXEC));
-  if (!complaint.is_open()) return fail(os_error(errno, "making a buffer for", argv[0]));
+  if (!complaint) return fail(os_error(errno, "making a buffer for", argv[0]));
   const std::vector<std::string> environment = environment_of(options);
   ChildStart start;
   start.directory = options.directory.c_str();
-  start.input = its_input.number();
-  start.output = its_output.number();
-  start.complaint = complaint.number();
+  start.input = its_input.get();
+  start.output = its_output.get();
+  start.complaint = complaint.get();
   start.ends_with_us = life == ChildLife::kWithThread;
   start.data_bytes = options.data_bytes;
   start.arguments = words_for_exec(argv);

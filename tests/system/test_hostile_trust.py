@@ -3,8 +3,11 @@ that part."""
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
+import time
 import unittest
 
 import hostile
@@ -71,6 +74,50 @@ class Hooks(TrustCase):
         self.apply(expect=0)
         self.assertEqual((self.home / "mark").read_text().strip(), str(self.work))
 
+    def test_a_persons_own_hook_has_a_time_limit(self):
+        hook = self.own_hook('sleep 300; touch "$HOME/mark"\n')
+        self.own_config(f'[commit]\nhook_timeout_ms = 300\nbefore_apply = ["{hook}"]\n')
+        said = self.apply(expect=0).stderr.decode()
+        self.assertIn(f"the hook {hook}: it took longer than 300 ms and was ended; commit.hook_timeout_ms", said)
+        self.assertEqual((self.work / "README.md").read_text(), "two\n")
+        self.assertFalse((self.home / "mark").exists())
+
+    def assert_ends(self, name):
+        """The process whose number is in that file of the home folder is gone, or a zombie."""
+        process = pathlib.Path("/proc") / (self.home / name).read_text().strip() / "stat"
+        for _ in range(50):
+            try:
+                if process.read_text().rpartition(")")[2].split()[0] == "Z":
+                    return
+            except OSError:
+                return
+            time.sleep(0.1)
+        self.fail(f"{process} still runs")
+
+    def test_what_a_persons_own_hook_started_ends_with_it(self):
+        self.own_hook("trap '' TERM\necho $$ > \"$HOME/child\"\nwhile :; do sleep 1; done\n").rename(
+            self.home / "stubborn")
+        hook = self.own_hook('"$HOME/stubborn" > /dev/null 2>&1 & wait\n')
+        self.own_config(f'[commit]\nhook_timeout_ms = 500\nbefore_apply = ["{hook}"]\n')
+        self.assertIn("ms and was ended", self.apply(expect=0).stderr.decode())
+        self.assert_ends("child")
+
+    def test_what_a_thread_of_a_persons_own_hook_started_ends_with_it(self):
+        hook = self.own_hook("")
+        hook.write_text(f"#!{sys.executable}\nimport os, subprocess, threading\n"
+                        "line = 'echo $$ > \"$HOME/child\"; exec sleep 300 > /dev/null 2>&1'\n"
+                        "threading.Thread(target=subprocess.run, args=(['sh', '-c', line],)).start()\n")
+        self.own_config(f'[commit]\nhook_timeout_ms = 2000\nbefore_apply = ["{hook}"]\n')
+        self.assertIn("ms and was ended", self.apply(expect=0).stderr.decode())
+        self.assert_ends("child")
+
+    def test_a_persons_own_hook_does_not_write_into_the_answer(self):
+        hook = self.own_hook("echo from the hook\n")
+        self.own_config(f'[commit]\nbefore_apply = ["{hook}"]\n')
+        done = self.galley("--json", "apply", "-", stdin=PATCH.encode(), expect=0)
+        self.assertTrue(json.loads(done.stdout)["ok"])
+        self.assertIn(b"from the hook", done.stderr)
+
     def test_a_persons_own_hook_inside_the_workspace_does_not_run(self):
         mark = self.scratch / "mark"
         script = self.write("hook.sh", f"#!/bin/sh\ntouch {mark}\n", 0o755)
@@ -81,7 +128,6 @@ class Hooks(TrustCase):
             self.own_config(f"[commit]\nafter_apply = {command}\n")
             self.assertIn("lies inside the workspace", self.apply(expect=0).stderr.decode())
             self.assertFalse(mark.exists())
-
 
     def test_a_configuration_inside_the_workspace_is_not_a_persons_own(self):
         mark = self.scratch / "mark"

@@ -185,6 +185,13 @@ TEST(TrustPart, RemovingItKeepsEntriesThatOnlyRestrict) {
   EXPECT_EQ(config.not_trusted.size(), 16U);
 }
 
+TEST(UserConfig, AHookMayHaveNoTimeLimit) {
+  const auto config = parse_user_config("[commit]\nhook_timeout_ms = 0", "c");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->hook_timeout_ms, 0U);
+  EXPECT_GE(UserConfig().hook_timeout_ms, 1'800'000U);
+}
+
 TEST(UserConfig, OnlyAbsoluteFoldersAndProgramsAreAccepted) {
   EXPECT_TRUE(parse_user_config("trusted_folders = [\"/src\"]\nsafe_directories = [\"*\"]", "c"));
   for (const char* bad : {"trusted_folders = [\"src\"]", "safe_directories = [\"src\"]",
