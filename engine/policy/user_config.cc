@@ -2,16 +2,44 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "engine/policy/config_table.h"
 
 namespace galley {
 namespace {
 
-void check_absolute(ConfigTable& table, std::string_view key,
-                    const std::vector<std::string>& folders, bool takes_star) {
-  for (const std::string& folder : folders) {
-    if (folder.starts_with('/') || (takes_star && folder == "*")) continue;
-    return table.refuse(key, fmt::format("takes absolute paths; \"{}\" is not one", folder));
+/// Removes what no root has in its path: `/./`, `//` and a slash at the end. A `..` stays, because
+/// behind a link it means another folder than the text says.
+std::string shortened(std::string_view folder) {
+  std::string shorter;
+  for (size_t begin = 0; begin < folder.size();) {
+    const size_t end = std::min(folder.find('/', begin), folder.size());
+    const std::string_view name = folder.substr(begin, end - begin);
+    if (!name.empty() && name != ".") shorter.append("/").append(name);
+    begin = end + 1;
+  }
+  return shorter.empty() ? "/" : shorter;
+}
+
+/// A slip such as `/.` or `/srv/*/` must not select everything, or all below a folder.
+void read_folders(ConfigTable& table, std::string_view key, std::vector<std::string>& folders,
+                  bool takes_star) {
+  table.texts(key, folders);
+  for (std::string& folder : folders) {
+    if (takes_star && folder == "*") continue;
+    if (!folder.starts_with('/')) {
+      return table.refuse(key, fmt::format("takes absolute paths; \"{}\" is not one", folder));
+    }
+    std::string shorter = shortened(folder);
+    const bool selects_all = shorter == "/" || shorter == "/*";
+    const bool gets_star = shorter.ends_with("/*") && !folder.ends_with("/*");
+    if (folder != shorter && (selects_all || gets_star)) {
+      return table.refuse(key,
+                          fmt::format("has \"{}\"; if it is meant, write \"{}\"", folder, shorter));
+    }
+    folder = std::move(shorter);
   }
 }
 
@@ -23,10 +51,8 @@ void read_hook(ConfigTable& table, std::string_view key, std::vector<std::string
 }
 
 void read_user_root(ConfigTable& root, UserConfig& config) {
-  root.texts("trusted_folders", config.trusted_folders);
-  check_absolute(root, "trusted_folders", config.trusted_folders, false);
-  root.texts("safe_directories", config.safe_directories);
-  check_absolute(root, "safe_directories", config.safe_directories, true);
+  read_folders(root, "trusted_folders", config.trusted_folders, false);
+  read_folders(root, "safe_directories", config.safe_directories, true);
   root.flag("edits_configuration", config.edits_configuration);
   root.flag("unattended", config.unattended);
   root.table("commit", [&](ConfigTable& table) {

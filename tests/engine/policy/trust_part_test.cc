@@ -200,5 +200,24 @@ TEST(UserConfig, OnlyAbsoluteFoldersAndProgramsAreAccepted) {
   }
 }
 
+TEST(UserConfig, FoldersMayBeWrittenWithSpareSlashesAndDots) {
+  const auto config = parse_user_config(
+      "trusted_folders = [\"/a/./b//c/\", \"/a/../b\", \"/\"]\n"
+      "safe_directories = [\"/srv//x/\", \"/srv/./y/*\", \"*\"]",
+      "c");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_THAT(config->trusted_folders, ElementsAre("/a/b/c", "/a/../b", "/"));
+  EXPECT_THAT(config->safe_directories, ElementsAre("/srv/x", "/srv/y/*", "*"));
+}
+
+TEST(UserConfig, ASpareSlashOrDotDoesNotSelectMore) {
+  for (const char* bad :
+       {"trusted_folders = [\"//\"]", "trusted_folders = [\"/.\"]", "safe_directories = [\"/.\"]",
+        "safe_directories = [\"//*\"]", "safe_directories = [\"/srv/*/\"]",
+        "safe_directories = [\"/srv/*/.\"]"}) {
+    EXPECT_FALSE(parse_user_config(bad, "c")) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace galley
