@@ -82,6 +82,7 @@ struct AuditEvent {
   std::string tx;          ///< the transaction: its id while it is open, its number after the
                            ///< commit
   std::string open_tx;     ///< the id that a committed transaction had while it was open
+  std::string rules;       ///< the file of rules, if it is another one than galley.toml
   std::string proposal;    ///< id of the judged or committed proposal, in hexadecimal
   JsonDocument input;      ///< redacted and shortened by the log before it is written
   JsonDocument output;

@@ -215,6 +215,7 @@ AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "risk_level", event.risk_level);
   put_text(record, "tx", event.tx);
   put_text(record, "open_tx", event.open_tx);
+  put_text(record, "rules", event.rules);
   put_text(record, "proposal", event.proposal);
   put_document(record, "input", event.input, {kMaxDocumentBytes});
   put_document(record, "output", event.output, {kMaxDocumentBytes, true});

@@ -47,6 +47,7 @@ std::string new_execution_id(const Clock& clock) {
 
 void Recorder::complete(AuditEvent& event) const {
   if (event.tx.empty()) event.tx = tx_;
+  event.rules = rules_;
   if (event.execution_id.empty()) event.execution_id = new_execution_id(*clock_);
 }
 

@@ -24,7 +24,8 @@ enum class RecordTime : uint8_t {
 
 /// Records the events of one transaction.
 ///
-/// Invariant: every record names the transaction. Without a log nothing is written, because the
+/// Invariant: every record names the transaction, and the file of rules if it is another one than
+///            galley.toml. Without a log nothing is written, because the
 ///            workspace does not keep state yet.
 /// Ownership: borrows the workspace's pointer to its log, and the clock.
 /// Threads:   confined to one thread.
@@ -32,13 +33,15 @@ enum class RecordTime : uint8_t {
 class Recorder {
  public:
   /// `log` is a smart pointer to the log; it may be null and be set later. If `tx` is empty, each
-  /// event names its transaction itself.
+  /// event names its transaction itself. `rules`: see AuditEvent.
   template <class Owner>
-  Recorder(const Owner& log, const Clock& clock, RecordTime time, std::string tx = {})
+  Recorder(const Owner& log, const Clock& clock, RecordTime time, std::string tx = {},
+           std::string rules = {})
       : log_([&log] { return log.get(); }),
         clock_(&clock),
         time_(time),
         tx_(std::move(tx)),
+        rules_(std::move(rules)),
         begun_ns_(clock.wall_ns()) {}
 
   /// Writes the held records if they are larger than kMaxHeldRecordBytes. It is called before an
@@ -76,6 +79,7 @@ class Recorder {
   const Clock* clock_;
   RecordTime time_;
   std::string tx_;
+  std::string rules_;
   int64_t begun_ns_;
   std::vector<AuditMembers> held_;
   size_t held_bytes_ = 0;

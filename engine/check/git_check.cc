@@ -592,11 +592,7 @@ Result<Proposal> GitCheck::State::patched(const CheckSource& source) {
 // --- the rules ------------------------------------------------------------------------------
 
 Result<Config> GitCheck::State::rules_text() {
-  if (!options.config_file.empty()) {
-    GALLEY_ASSIGN(const std::string text,
-                  read_host_file(options.config_file, limits::kMaxConfigBytes));
-    return parse_config(text, options.config_file);
-  }
+  if (!options.config_file.empty()) return load_other_config(options.config_file);
   auto read = load_config(GitTree(trees, rules_tree));
   if (!read && is_local(kind) && read.error().reason.starts_with("config.")) {
     Error error = std::move(read).error();

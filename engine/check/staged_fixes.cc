@@ -101,7 +101,7 @@ Result<StagedFixes> fix_what_is_staged(const StagedFixRequest& request) {
   GALLEY_ASSIGN(const auto work_tree, open_writable_disk_directory(request.layout.work_tree));
   GALLEY_ASSIGN(const StateDirectory state, StateDirectory::open_or_create(*work_tree));
   const auto log = std::make_unique<AuditLog>(state, request.clock);
-  Recorder recorder(log, request.clock, RecordTime::kAtOnce);
+  Recorder recorder(log, request.clock, RecordTime::kAtOnce, {}, request.config.other_file);
   Overlay overlay = overlay_of(request.proposal, request.base, request.clock);
   Executor executor(nullptr, recorder, request.clock, options_for(request, overlay));
   GALLEY_ASSIGN(FixReport report, run_fixers(request, executor, overlay));

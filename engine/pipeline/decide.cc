@@ -126,6 +126,7 @@ AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& att
   event.session_id = attempt.session();
   event.owner = attempt.who.owner;
   event.reason = attempt.who.message;
+  event.rules = attempt.workspace.rules.config.other_file;
   event.proposal = proposal.id().hex();
   event.input = summary_of(proposal, attempt.request);
   return event;

@@ -97,7 +97,7 @@ class PersistentState {
   // --- records and history ----------------------------------------------------------------------
   [[nodiscard]] Recorder recorder(RecordTime time = RecordTime::kAtOnce,
                                   std::string tx = {}) const {
-    return {audit_, clock(), time, std::move(tx)};
+    return {audit_, clock(), time, std::move(tx), rules_->config.other_file};
   }
   /// Returns the history. The error names the command `verb`.
   /// Errors: kNotFound `history.empty`.

@@ -8,16 +8,9 @@
 #include "engine/pipeline/persistent_state.h"
 #include "engine/validators/factory.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/host_file.h"
 
 namespace galley {
 namespace {
-
-Result<Config> read_config(const Directory& root, const std::string& file) {
-  if (file.empty()) return load_config(root);
-  GALLEY_ASSIGN(const std::string text, read_host_file(file, limits::kMaxConfigBytes));
-  return parse_config(text, file);
-}
 
 bool is_flaw(const Error& error) {
   return error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kQuota;
@@ -26,8 +19,9 @@ bool is_flaw(const Error& error) {
 /// Returns the configuration, or strict defaults and the flaw if the options tolerate one.
 Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions& options,
                                   std::optional<Error>& flaw) {
-  auto config = read_config(root, options.config_file);
-  if (!options.tolerates_bad_configuration || !options.config_file.empty()) return config;
+  if (!options.config_file.empty()) return load_other_config(options.config_file);
+  auto config = load_config(root);
+  if (!options.tolerates_bad_configuration) return config;
   if (config) {
     if (const auto made = check_validators(*config, root); !made) config = fail(made.error());
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/tool_profile_names.h"
@@ -13,6 +14,7 @@
 #include "engine/policy/owners.h"
 #include "engine/policy/readable_folders.h"
 #include "engine/policy/security_mode.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 namespace {
@@ -434,6 +436,16 @@ Result<Config> load_config(const Directory& root) {
   }
   GALLEY_ASSIGN(const std::string text, read_file(root, path, limits::kMaxConfigBytes));
   return parse_config(text, kConfigFileName);
+}
+
+Result<Config> load_other_config(const std::string& file) {
+  GALLEY_ASSIGN(const std::string text, read_host_file(file, limits::kMaxConfigBytes));
+  GALLEY_ASSIGN(Config config, parse_config(text, file));
+  // The path may be cut, and a `..` behind a link leads to another file than the text says.
+  const auto path = absolute_path(file);
+  config.other_file =
+      fmt::format("sha256:{} {}", ContentId::of(text).hex(), path ? *path : normalized_path(file));
+  return config;
 }
 
 Result<void> check_config(std::string_view text, std::string_view file) {

@@ -246,6 +246,8 @@ struct EditsConfig {
 /// The contents of galley.toml. A default-constructed value is the configuration without a file.
 struct Config {
   std::string file;  ///< `galley.toml`, or empty without a file
+  /// How records name the file if it is another one than galley.toml: its path and SHA-256.
+  std::string other_file;
   /// Whether edits may change galley.toml. Only a person's own configuration can set this, a
   /// workspace cannot.
   bool configuration_is_editable = false;
@@ -276,6 +278,10 @@ struct Config {
 /// Errors: kInvalid `config.syntax`, `config.unknown_key`, `config.type`, `config.value`;
 ///         each message is `galley.toml:LINE:COLUMN: …` and says what is expected.
 [[nodiscard]] Result<Config> load_config(const Directory& root);
+
+/// As load_config, for another file that the caller names (`--config`).
+/// Errors: also those of read_host_file().
+[[nodiscard]] Result<Config> load_other_config(const std::string& file);
 
 /// As load_config, for a given text. Messages call it `file`.
 [[nodiscard]] Result<Config> parse_config(std::string_view text, std::string_view file);

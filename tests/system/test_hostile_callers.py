@@ -3,6 +3,7 @@
 caller and the owner may do, and is recorded with both. It applies to the caller's own transaction
 unless another one is named."""
 
+import hashlib
 import json
 import shutil
 
@@ -70,6 +71,27 @@ class Callers(hostile.HostileCase):
     def records(self):
         lines = (self.work / ".galley" / "audit.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
+
+    # --- what is granted, approved and recorded ----------------------------------------------------
+
+    def test_the_use_of_another_configuration_is_on_record(self):
+        other = self.scratch / "other.toml"
+        other.write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:*"]\n')
+        patch = "--- /dev/null\n+++ b/deploy/e.txt\n@@ -0,0 +1 @@\n+e\n"
+        self.by("bot", "apply", "-", stdin=patch.encode(), expect=1)
+        self.by("bot", "--config", str(other), "apply", "-", stdin=patch.encode())
+        (self.scratch / "below" / "folder").mkdir(parents=True)
+        (self.scratch / "deep").mkdir()
+        (self.scratch / "deep" / "link").symlink_to(self.scratch / "below")
+        self.by("bot", "--config", f"{self.scratch}/deep/link/../other.toml", "begin")
+        self.by("bot", "--config", str(other), "exec", "--", "true")
+        records = self.records()
+        name = f"sha256:{hashlib.sha256(other.read_bytes()).hexdigest()} {other.resolve()}"
+        self.assertEqual({one["rules"] for one in records if "rules" in one}, {name})
+        named = {one["kind"] for one in records if "rules" in one}
+        self.assertLessEqual({"commit", "begun", "exec"}, named)
+        self.assertFalse([one for one in records if one["kind"] == "refusal" and "rules" in one])
+        self.galley("audit", "verify", expect=0)
 
     # --- a caller's limits apply in every transaction ---------------------------------------------
 
