@@ -484,8 +484,14 @@ Result<int> grant(Session& session) {
                        {"capability", capability},
                        {"granted", true}});
   }
-  session.say(fmt::format("{} has {} from now on; take it back with: {}", agent, capability,
-                          session.hint(fmt::format("revoke {} '{}'", agent, capability))));
+  const Config& config = rules_of(*workspace).config;
+  const AgentProfile* list = Policy(config).bounds(agent);
+  const std::string extent = list == nullptr
+                                 ? ""
+                                 : fmt::format(", as far as [agents.{}] ({}) gives it", list->name,
+                                               place_in(config, list->line));
+  session.say(fmt::format("{} has {} from now on{}; take it back with: {}", agent, capability,
+                          extent, session.hint(fmt::format("revoke {} '{}'", agent, capability))));
   return kExitDone;
 }
 

@@ -23,8 +23,11 @@
 #include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/turns.h"
+#include "engine/pipeline/approvals.h"
 #include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "engine/policy/finding_rules.h"
+#include "engine/policy/proposed_tree.h"
 #include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/staged_step.h"
@@ -387,6 +390,7 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
 struct Approved {
   ContentId proposal;
   std::string diff;
+  std::optional<Proposal> changes;
 };
 
 /// Finds the open transaction, of any agent, that proposes this id. Transactions that no process
@@ -401,7 +405,7 @@ Result<std::optional<Approved>> proposed_here(Session& session, Workspace& works
     const Proposal proposal = transaction->proposal();
     if (!check_expected(proposal, session.arguments().proposal)) continue;
     GALLEY_ASSIGN(std::string diff, diff_on_screen(session, proposal));
-    return Approved{proposal.id(), std::move(diff)};
+    return Approved{proposal.id(), std::move(diff), proposal};
   }
   return std::nullopt;
 }
@@ -416,13 +420,26 @@ Result<Approved> approved_proposal(Session& session, Workspace& workspace) {
     if (found) return *std::move(found);
   }
   auto transaction = session.resume();
-  if (!transaction && whole) return Approved{*whole, {}};
+  if (!transaction && whole) return Approved{*whole, {}, {}};
   if (!transaction) return fail(transaction.error());
   const Proposal proposal = transaction->proposal();
-  if (whole && proposal.id() != *whole) return Approved{*whole, {}};
+  if (whole && proposal.id() != *whole) return Approved{*whole, {}, {}};
   GALLEY_TRY(check_expected(proposal, wanted));
   GALLEY_ASSIGN(std::string diff, diff_on_screen(session, proposal));
-  return Approved{proposal.id(), std::move(diff)};
+  return Approved{proposal.id(), std::move(diff), proposal};
+}
+
+/// Returns a sentence about owners whose approval the proposal still needs; empty if it needs none,
+/// or if its changes are not known here.
+Result<std::string> missing_owner(Workspace& workspace, const Approved& approved) {
+  if (!approved.changes) return std::string();
+  GALLEY_ASSIGN(const auto given,
+                find_approval(*persistent_of(workspace).state(), approved.proposal,
+                              place_of(workspace).clock().wall_ns()));
+  const ProposedTree tree(*approved.changes, place_of(workspace).files());
+  const auto rules = FindingRules::of(rules_of(workspace).config, tree);
+  if (!rules || !given) return std::string();  // the commit says what is wrong with the files
+  return rules->missing_owner(given->by);
 }
 
 /// Approves one call of a tool, which its caller then repeats.
@@ -464,12 +481,21 @@ Result<int> approve(Session& session) {
   GALLEY_TRY(require_person(
       session, "", "Approve proposal " + proposal.hex() + " and nothing else?", approved.diff));
   GALLEY_TRY(workspace->approve(proposal, by, who));
+  const auto missing = missing_owner(*workspace, approved);  // the approval counts in any case
   if (session.is_json()) {
-    session.print(Json{
-        {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}});
+    Json document = {
+        {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}};
+    if (missing && !missing->empty()) document["missing"] = *missing;
+    session.print(document);
   }
   session.say("approved " + proposal.hex() +
               " and nothing else; one more staged byte makes it void");
+  if (!missing)
+    session.say("warning: cannot tell who else must approve: " + missing.error().message);
+  if (!missing || missing->empty()) return kExitDone;
+  session.say(fmt::format("{} is recorded, but that is not enough: {}. One of them runs: {}", by,
+                          *missing,
+                          session.hint(fmt::format("approve {} --by NAME", proposal.hex()))));
   return kExitDone;
 }
 

@@ -106,6 +106,8 @@ class Policy {
   /// Errors: kRefused `grant.wider_than_configuration`.
   [[nodiscard]] std::optional<Error> objection_to_grant(std::string_view agent,
                                                         const Capability& capability) const;
+  /// Returns the profile of this agent if it limits capabilities, else null. A grant gives no more.
+  [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
   /// Whether a principal's profile or a revocation denies a program that another string gave.
   [[nodiscard]] bool denies_programs(const Principals& who) const;
   /// Judges whether the principals may call a tool.
@@ -135,8 +137,6 @@ class Policy {
 
  private:
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
-  /// Returns the profile of this agent if it limits capabilities.
-  [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
   [[nodiscard]] std::optional<Capability> newest_decision(std::string_view agent,
                                                           const Need& need) const;
   /// Judges one need. `what` names it in the message.

@@ -74,6 +74,27 @@ class Callers(hostile.HostileCase):
 
     # --- what is granted, approved and recorded ----------------------------------------------------
 
+    def unattended(self):
+        own = self.home / ".config" / "galley" / "config.toml"
+        own.write_text(own.read_text() + "unattended = true\n")
+
+    def test_a_grant_names_the_list_that_bounds_it(self):
+        self.unattended()
+        told = self.galley("grant", "bot", "fs:write:deploy/", expect=0).stderr.decode()
+        self.assertIn("as far as [agents.bot] (galley.toml:", told)
+
+    def test_an_approval_that_is_not_of_an_owner_says_who_must_give_one(self):
+        self.unattended()
+        self.write("galley.toml", '[owners]\nrequired = true\nlines = ["/src/ @ann"]\n')
+        self.write_call("", self.begin())
+        proposal = json.loads(self.galley("--json", "diff", expect=0).stdout)["proposal"]
+        told = self.galley("approve", proposal, "--by", "nobody", expect=0).stderr.decode()
+        self.assertIn("nobody is recorded, but that is not enough: src/b.txt: needs the approval of @ann", told)
+        self.assertIn("--by NAME", told)
+        told = self.galley("approve", proposal, "--by", "ann", expect=0).stderr.decode()
+        self.assertNotIn("not enough", told)
+        self.galley("commit", expect=0)
+
     def test_the_use_of_another_configuration_is_on_record(self):
         other = self.scratch / "other.toml"
         other.write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:*"]\n')
