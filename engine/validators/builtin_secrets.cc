@@ -28,7 +28,7 @@ class SecretsValidator final : public FileValidator {
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 4}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 5}),
         source_(std::move(source)) {}
 
  protected:

@@ -124,6 +124,103 @@ TEST_F(Secrets, OrdinarySettingsHaveNoFindings) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
+TEST_F(Secrets, HexadecimalKeysAreFoundBehindATellingName) {
+  const std::string digits = "9f86d081884c7d659a2feaa0c55ad015";
+  const std::string more = "9f86d081";
+  propose("a.py", "api_key = \"" + digits + "\"\nSECRET_KEY: str = '" + digits + more + "'\n");
+  propose("b.rb", "secret_key_base = \"" + digits + digits + "\"\n");
+  propose("c.env", "AUTH_TOKEN=" + digits + "\n");
+  EXPECT_THAT(
+      findings(),
+      ElementsAre("secrets.assigned-hex-key a.py:1:12", "secrets.assigned-hex-key a.py:2:20",
+                  "secrets.assigned-hex-key b.rb:1:20", "secrets.unquoted-hex-key c.env:1:12"));
+}
+
+TEST_F(Secrets, PasswordsWithSignsAreFound) {
+  propose("a.py",
+          "password = \"Tr0ub4dor&3xQz!\"\nconfig[\"SECRET_KEY\"] = 'q8!Zt2Lm$X0vB7cR#4nW'\n");
+  propose("b.ts", "const dbPassword: string = `k7#mQ2!vXe9z`;\n");
+  propose("c.env", "DB_PASSWORD=k7#mQ2!vXe9z\n");
+  EXPECT_THAT(
+      findings(),
+      ElementsAre("secrets.assigned-password a.py:1:13", "secrets.assigned-password a.py:2:25",
+                  "secrets.assigned-password b.ts:1:29", "secrets.unquoted-password c.env:1:13"));
+}
+
+TEST_F(Secrets, HashesVersionsAndTemplatesAreNoKeysOrPasswords) {
+  const std::string hex = "5f2d7a9c0b1e4f83a6c7d9e0f1b2a3c4";
+  propose("a.py", "password_hash = '" + hex + "'\nsecret_commit = '" + hex + "01234567'\n" +
+                      "secret_sha256 = '" + hex + hex + "'\npassword_rev = '" + hex + "'\n" +
+                      "credential_etag = '" + hex + "'\napi_key = '" + std::string(32, '0') +
+                      "'\n" + "api_key_id = '123e4567-e89b-12d3-a456-426614174000'\n" +
+                      "index = '" + hex + "'\n");
+  propose("b.js",
+          "password: \"$2b$12$KIXQ8m9X1zv3JcYxJQ0Y1eWq1\",\n\"secret-lib\": \"^1.2.3-beta.10\",\n"
+          "passwordSelector = \"#pass-1-field\";\npassword: \"Password123!\",\n"
+          "password_url = \"https://x.y/z?a=1&b=2\";\npassword = `${user}1#abcdef`;\n"
+          "passwordMail = \"admin1@corp.internal\";\npassword = \"%(password1)s\";\n");
+  propose("c.yaml", "image_secret: registry/app@1.2.3-alpine3\npassword_checksum: " + hex +
+                        "\npassword: $DB_PASSWORD_1\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, ALockFileIsNoPlaceForSecrets) {
+  const std::string hex = "5f2d7a9c0b1e4f83a6c7d9e0f1b2a3c4";
+  propose("Cargo.lock", "api_key = \"" + hex + "\"\n");
+  propose("home/front-lock.yaml",
+          "api_key: \"aB3dE5fG7hI9jK1lM3nO5pQ7\"\npassword: k7#mQ2!vXe9z\n");
+  EXPECT_THAT(findings(), ElementsAre("secrets.assigned-secret Cargo.lock:1:12",
+                                      "secrets.assigned-secret home/front-lock.yaml:1:11",
+                                      "secrets.unquoted-password home/front-lock.yaml:2:11"));
+}
+
+TEST_F(Secrets, HashedPasswordsOfFixturesAreNoPasswords) {
+  propose("users.json",
+          "\"password\": \"pbkdf2_sha256$260000$Zk3bT9qLm2Xw$8yV5rQ1nC7sJ4hG6fD0aK2pL9oI3uY7tR5e="
+          "\",\n\"password\": \"sha1$a1976$a36cc8cbf81742a8fb52e221aaeab48ed7f58ab4\"\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, HashesUnderPathsAreNoKeys) {
+  const std::string hex = "5f2d7a9c0b1e4f83a6c7d9e0f1b2a3c4";
+  propose("deployment.yaml", "  checksum/secret: \"" + hex + hex + "\"\n");
+  propose("deno.lock", "\"https://deno.land/x/lib/secret.ts\": \"" + hex + hex + "\"\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, PasswordsAreFoundWithAnAtSignANumberOrAWordOfHashes) {
+  propose("a.py",
+          "password = \"kX9mQ2vT@7zLp4Rw\"\npassword = \"kX9#mQ2.5vT7zLp\"\n"
+          "password = \"k7#mQ2!hashXe9z\"\n");
+  EXPECT_THAT(findings(), ElementsAre("secrets.assigned-password a.py:1:13",
+                                      "secrets.assigned-password a.py:2:13",
+                                      "secrets.assigned-password a.py:3:13"));
+}
+
+TEST_F(Secrets, IdsAreNoKeys) {
+  const std::string hex = "5f2d7a9c0b1e4f83a6c7d9e0f1b2a3c4";
+  propose("a.ts", "accessKeyId: \"" + hex + "\",\nsecretId = \"" + hex +
+                      "01234567\";\nsecretVersionId = \"" + hex + "\";\n");
+  propose("a.yaml", "secret_scan: org/action@" + hex +
+                        "89abcdef\nsecret_lint: org/action@v2\nsecretId: " + hex + "\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, NamesWithVariablesAreNoPasswords) {
+  propose("a.sh", "SECRET_NAME=\"db-$region-v1\"\nsecret_name=db-$region-v1x\n");
+  propose("a.kt",
+          "val secretName = \"db-$region-v1\"\nval password = \"$dbName-$id-2#x\"\n"
+          "val passwordRoute = \"user/reset2#top!\"\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(Secrets, PlaceholdersAreNoPasswords) {
+  propose(".env.example",
+          "DB_PASSWORD=change_me_123!\nA_PASSWORD=change-me-123!\n"
+          "SECRET_KEY=replace-with-32-chars!\nB_PASSWORD=insert-1-here!\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
 TEST_F(Secrets, ExamplesAreIgnored) {
   propose("a", std::string("AKIA") + "IOSFODNN7EXAMPLE\npostgres://user:password@localhost/db\n");
   EXPECT_THAT(findings(), IsEmpty());
