@@ -109,9 +109,10 @@ void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
     document["fixed"]["filtered"] = names_json(fixes.put.filtered);
   }
   for (const FixRun& run : fixes.report.runs) {
-    for (const RelPath& path : run.left_out) {
-      session.say(fmt::format("{} changed {} too, which is not its to change: left out",
-                              run.validator, path.str()));
+    for (const LeftOutFix& one : run.left_out) {
+      const std::string what = run.validator + " " + one.change;
+      document["fixed"]["left_out"].push_back(what);
+      session.say(what);
     }
   }
   for (const RelPath& path : fixes.put.staged) {

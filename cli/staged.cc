@@ -51,9 +51,16 @@ Result<Json> fix_json(Session& session, const FixReport& report) {
     return list;
   };
   for (const FixRun& run : report.runs) {
+    Json left_out = Json::array();
+    Json reasons = Json::array();
+    for (const LeftOutFix& one : run.left_out) {
+      left_out.push_back(one.path.str());
+      reasons.push_back(one.change);
+    }
     document["runs"].push_back({{"validator", run.validator},
                                 {"changed", names(run.changed)},
-                                {"left_out", names(run.left_out)}});
+                                {"left_out", std::move(left_out)},
+                                {"reasons", std::move(reasons)}});
   }
   document["changes"] = changes_json(report.change.changes());
   GALLEY_TRY(add_exact_diff(session, document, report.change));
@@ -63,10 +70,7 @@ Result<Json> fix_json(Session& session, const FixReport& report) {
 /// `tx` is empty if the transaction ends with this command.
 Result<void> say_fixes(Session& session, const FixReport& report, const std::string& tx) {
   for (const FixRun& run : report.runs) {
-    for (const RelPath& path : run.left_out) {
-      session.say(fmt::format("{} changed {} too, which is not its to change: left out",
-                              run.validator, path.str()));
-    }
+    for (const LeftOutFix& one : run.left_out) session.say(run.validator + " " + one.change);
     if (!run.changed.empty()) {
       session.say(fmt::format("{} changed {}", run.validator, counted(run.changed.size(), "file")));
     }

@@ -237,7 +237,8 @@ Result<CommandValidator::Findings> CommandValidator::run_on(const ValidatorConte
   return findings;
 }
 
-/// A report that the proposal itself writes is not one of the command.
+/// Removes the report file if the proposal contains it. Otherwise a command that writes no report
+/// would seem to have written this one.
 Result<void> CommandValidator::drop_report(const Proposal& proposal, Overlay& overlay) const {
   const auto report = RelPath::parse(config_.parser_file);
   if (config_.parser_file.empty() || config_.fix || !report) return {};
@@ -279,8 +280,8 @@ Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
   Finding finding;
   finding.rule = config_.name;
   finding.severity = config_.severity;
-  // The message does not quote the output, which may contain times and process ids, because
-  // messages are compared.
+  // Messages are compared. The output may contain times and process ids, so it is not in the
+  // message.
   finding.message = status_prefix() + std::to_string(result.exit_code.value_or(-1));
   finding.output = shown_output(result);
   if (config_.is_per_file && !command.argv.empty()) {
@@ -314,8 +315,8 @@ Result<std::vector<Finding>> CommandValidator::read_output(const CommandResult& 
   return reader_.read(output, text);
 }
 
-/// Says that not all findings are known. If the command itself has no complaint and no error is
-/// among the known ones, that does not block.
+/// Returns a finding if not all findings of the command are known. It blocks only if the command
+/// complained, or if a known finding is an error.
 std::optional<Finding> CommandValidator::unread(const CommandResult& result,
                                                 const std::vector<Finding>& said,
                                                 RunEnd end) const {
@@ -360,21 +361,32 @@ void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& 
     if (entry == now.end() || fixed_node(change->after, entry->second.now) == change->after) {
       continue;
     }
+    const FileKind kind = entry->second.now.kind;
+    const bool is_file = kind == FileKind::kRegular;
+    std::string_view rule = kWouldChangeRule;
+    std::string does = "change this file";
+    if (kind == FileKind::kAbsent) {
+      rule = ".would_remove";
+      does = "remove this file";
+    } else if (!is_file) {
+      rule = ".would_replace";
+      does = fmt::format("make a {} of this file", kind_name(kind));
+    }
     Finding finding;
-    finding.rule = config_.name + std::string(kWouldChangeRule);
+    finding.rule = fmt::format("{}{}", config_.name, rule);
     finding.severity = config_.severity;
     finding.path = file.str();
-    finding.message = fmt::format("{} would change this file", config_.command.front());
+    finding.message = fmt::format("{} would {}", config_.command.front(), does);
     finding.remedy =
-        "take its changes with --fix (`galley apply --fix`; in a transaction `galley validate "
-        "--fix`), "
-        "or run the program yourself";
+        is_file ? "take its changes with --fix (`galley apply --fix`; in a transaction `galley "
+                  "validate --fix`), or run the program yourself"
+                : "--fix takes contents only: do it yourself, or correct the command";
     findings.push_back(std::move(finding));
   }
 }
 
-/// Reports that only the status could be compared: a new complaint with an old status is not
-/// detected.
+/// Returns a note that only the exit status was compared, so that a new complaint with the same
+/// status is not found.
 Finding CommandValidator::only_the_status(const Finding& left_out) const {
   Finding finding;
   finding.rule = config_.name + ".only_status";

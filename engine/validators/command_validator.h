@@ -18,11 +18,11 @@ inline constexpr std::string_view kWouldChangeRule = ".would_change";
 /// Maximum number of files that a validator's result depends on.
 inline constexpr size_t kMaxInputs = 200'000;
 
-/// The resources of command validators. Each pointer may be null.
+/// The resources of command validators. Both pointers may be null.
 struct CommandValidatorParts {
   CommandRunner* runner = nullptr;  ///< null: the validator cannot judge, so the gate refuses
   ValidatorCache* cache = nullptr;
-  std::string surroundings = {};  ///< what else the commands see: part of the cache key
+  std::string surroundings = {};  ///< names everything else that can change results: for the cache
 };
 
 /// Makes a validator that runs a program on the proposed tree. The program's writes are dropped.
@@ -51,8 +51,8 @@ enum class RunEnd : uint8_t {
 ///         missing program that it needs. The message has the last lines of its output.
 [[nodiscard]] Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result);
 
-/// Returns what a fixer made of a file. It mends contents only: one that writes a new file and
-/// renames it would lose the mode.
+/// Returns the state of a file after a fixer. A fixer changes only the contents of files: many
+/// write a new file and rename it, which loses the mode.
 [[nodiscard]] Node fixed_node(const Node& was, Node now);
 
 /// Returns the words of the validator's command, for messages.

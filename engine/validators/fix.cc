@@ -13,6 +13,22 @@
 namespace galley {
 namespace {
 
+/// Returns why a change by a fixer is not staged; empty if it is, or if there is none to tell.
+/// A mode next to a new content is not told: a file that was written anew and renamed has another.
+std::string reason_to_leave(const Node& was, const Node& now, bool is_selected,
+                            std::string_view path) {
+  if (now == was) return {};
+  if (!is_selected)
+    return fmt::format("changed {} too, which is not its to change: left out", path);
+  constexpr std::string_view kOnlyContents = "left out, because a fixer changes contents only";
+  if (now.kind == FileKind::kAbsent) return fmt::format("removed {}: {}", path, kOnlyContents);
+  if (now.kind != FileKind::kRegular) {
+    return fmt::format("made a {} of {}: {}", kind_name(now.kind), path, kOnlyContents);
+  }
+  if (fixed_node(was, now) != was) return {};
+  return fmt::format("changed the mode of {}: {}", path, kOnlyContents);
+}
+
 /// Takes over the changes from a fixer's own overlay that are allowed, and notes the others.
 Result<void> take_over(const Overlay& fixed, const std::vector<RelPath>& selected, Overlay& overlay,
                        FixRun& run) {
@@ -20,14 +36,13 @@ Result<void> take_over(const Overlay& fixed, const std::vector<RelPath>& selecte
   for (const auto& [path, entry] : fixed.entries()) {
     const auto known = before.find(path);
     const Node& was = known == before.end() ? entry.before : known->second.now;
-    const Node now = fixed_node(was, entry.now);
-    if (now == was) continue;
-    const bool may = std::binary_search(selected.begin(), selected.end(), path) &&
-                     now.kind == FileKind::kRegular;
-    if (!may) {
-      run.left_out.push_back(path);
+    const bool is_selected = std::binary_search(selected.begin(), selected.end(), path);
+    if (auto why = reason_to_leave(was, entry.now, is_selected, path.str()); !why.empty()) {
+      run.left_out.push_back({path, std::move(why)});
       continue;
     }
+    const Node now = fixed_node(was, entry.now);
+    if (now == was) continue;
     GALLEY_TRY(overlay.put(path, now));
     run.changed.push_back(path);
   }

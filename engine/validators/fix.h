@@ -14,11 +14,17 @@
 
 namespace galley {
 
+/// A change by a fixer that was not staged.
+struct LeftOutFix {
+  RelPath path;
+  std::string change;  ///< for people: what the fixer did, and why that is left out
+};
+
 /// The result of one fixer.
 struct FixRun {
   std::string validator;
-  std::vector<RelPath> changed;   ///< staged in the overlay
-  std::vector<RelPath> left_out;  ///< changed but not staged: not selected, or not a file
+  std::vector<RelPath> changed;  ///< staged in the overlay
+  std::vector<LeftOutFix> left_out;
 };
 
 /// The principals, the runner and the limits of a fix.

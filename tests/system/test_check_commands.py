@@ -97,6 +97,33 @@ cache = false
             self.run_git(repo, "add", "-A")
             self.assertTrue(self.check(repo)["ok"])
 
+    def test_a_fixer_changes_contents_only_and_says_what_it_left(self):
+        repo = self.make("fixers", """
+[[validator]]
+name = "fmt"
+command = ["sh", "-c", "rm -f gone.txt; chmod +x mode.txt; echo more >> both.txt; chmod +x both.txt; ln -sf gone.txt link.txt"]
+paths = ["*.txt"]
+fix = true
+""")
+        self.put(repo, {name: "x\n" for name in ("gone.txt", "mode.txt", "both.txt", "link.txt")})
+        self.run_git(repo, "add", "-A")
+        judged = self.check(repo, expect=1)
+        self.assertEqual(self.rules_of(judged), {("fmt.would_remove", "gone.txt"), ("fmt.would_change", "both.txt"), ("fmt.would_replace", "link.txt")})
+        (removed,) = (one for one in judged["verdict"]["findings"] if one["path"] == "gone.txt")
+        self.assertIn("sh would remove this file", removed["message"])
+        self.assertIn("do it yourself", removed["remedy"])
+        (replaced,) = (one for one in judged["verdict"]["findings"] if one["path"] == "link.txt")
+        self.assertIn("sh would make a symlink of this file", replaced["message"])
+        told = self.galley("check", "--fix", work=repo, expect=1, env=WHO).stderr.decode()
+        self.assertIn("fmt removed gone.txt: left out, because a fixer changes contents only", told)
+        self.assertIn("fmt changed the mode of mode.txt: left out", told)
+        self.assertNotIn("changed the mode of both.txt", told)
+        self.assertEqual(self.run_git(repo, "show", ":both.txt"), b"x\nmore\n")
+        modes = {line.split()[0] for line in self.run_git(repo, "ls-files", "-s").splitlines()}
+        self.assertEqual(modes, {b"100644"})
+        left_out = self.check(repo, "--fix", expect=1)["fixed"]["left_out"]
+        self.assertIn("fmt changed the mode of mode.txt: left out, because a fixer changes contents only", left_out)
+
     def unattended(self):
         """The environment of a user who trusts nothing beforehand and is asked nothing."""
         own = self.scratch / "own" / "galley"
