@@ -20,6 +20,7 @@
 #include "engine/history/history.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/trust.h"
+#include "engine/policy/idle_settings.h"
 #include "engine/policy/policy.h"
 #include "staging/fs/host_file.h"
 #include "tools/custom_tool.h"
@@ -420,6 +421,9 @@ Result<int> trust(Session& session) {
   if (arguments.revoke && !arguments.dry_run) return revoke_trusted(session);
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   const TrustPart& part = rules_of(*workspace).trust_part;
+  for (const std::string& line : idle_settings(rules_of(*workspace).config)) {
+    session.say("warning: " + line);
+  }
   if (part.is_empty() || arguments.show || arguments.dry_run) {
     const bool counts = rules_of(*workspace).config.not_trusted.empty();
     if (session.is_json()) {

@@ -20,6 +20,7 @@
 #include "engine/pipeline/disk_validator_cache.h"
 #include "engine/pipeline/tree_workspace.h"
 #include "engine/pipeline/trust.h"
+#include "engine/policy/idle_settings.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/verdict_file.h"
 #include "engine/validators/command_validator.h"
@@ -633,6 +634,7 @@ Result<void> GitCheck::State::load_rules() {
         "there is no galley.toml, so only the built-in rules are checked; write one with: galley "
         "init");
   }
+  for (const std::string& line : idle_settings(config)) notices.push_back("warning: " + line);
   const TrustPart part = trust_part_of(config);
   const bool is_of_base = options.config_file.empty() && !rules_are_of_work_tree;
   GALLEY_ASSIGN(const bool counts,

@@ -19,6 +19,7 @@
 #include "engine/history/retention.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/workspace_state.h"
+#include "engine/policy/idle_settings.h"
 #include "engine/stages/run_folder.h"
 #include "engine/stages/stored_stage.h"
 #include "staging/fs/disk_directory.h"
@@ -435,6 +436,9 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
         rules_of(workspace).config.file.empty()
             ? ok("configuration", "no galley.toml: only the built-in rules apply")
             : ok("configuration", rules_of(workspace).config.file + " is well formed"));
+    for (const std::string& line : idle_settings(rules_of(workspace).config)) {
+      checks.push_back({"configuration", CheckStatus::kWarning, line, "correct this line"});
+    }
   }
   examine_state_trust(workspace, checks);
   if (persistent_of(workspace).state() != nullptr) {

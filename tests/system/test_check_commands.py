@@ -124,6 +124,41 @@ fix = true
         left_out = self.check(repo, "--fix", expect=1)["fixed"]["left_out"]
         self.assertIn("fmt changed the mode of mode.txt: left out, because a fixer changes contents only", left_out)
 
+    def test_settings_that_select_nothing_are_named(self):
+        """They are not errors: the galley.toml of a base must not refuse its own repair."""
+        repo = self.make("idle", """[[policy.rule]]
+paths = ["!a.txt"]
+decision = "deny"
+
+[[validator]]
+builtin = "json"
+paths = []
+
+[[validator]]
+name = "fmt"
+command = ["sh", "-c", "echo {files}"]
+inputs = ["!*.txt"]
+
+[[validator]]
+name = "sound"
+command = ["sh", "-c", "files=$(ls); echo ${files}"]
+inputs = ["!*.txt"]
+cache = false
+""")
+        self.put(repo, {"a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        lines = ["galley.toml:1: `paths` of a rule only excludes (`!`), so the rule is never used; put \"*\" before it",
+                 "galley.toml:5: `paths` of the validator json is empty, so it never judges",
+                 "galley.toml:9: `inputs` of the validator fmt only excludes (`!`), so",
+                 "galley.toml:9: `command` of the validator fmt has `{files}` inside a longer argument, so"]
+        for words in (("check",), ("doctor",), ("trust", "--show")):
+            done = self.galley(*words, work=repo, env=WHO)
+            told = (done.stdout + done.stderr).decode()
+            for line in lines:
+                with self.subTest(command=words[0], line=line):
+                    self.assertIn(line, told)
+            self.assertNotIn("of the validator sound", told)
+
     def unattended(self):
         """The environment of a user who trusts nothing beforehand and is asked nothing."""
         own = self.scratch / "own" / "galley"
