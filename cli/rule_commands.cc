@@ -355,7 +355,9 @@ int run_policy_test(Session& session) { return session.finish(policy_test(sessio
 namespace {
 
 Json record_json(const TrustRecord& record) {
-  return {{"root", record.root}, {"hash", record.hash.hex()}, {"given_ns", record.given_ns}};
+  Json json = {{"root", record.root}, {"hash", record.hash.hex()}, {"given_ns", record.given_ns}};
+  if (!record.before.is_none()) json["before"] = record.before.hex();
+  return json;
 }
 
 Result<int> list_trusted(Session& session) {
@@ -366,6 +368,9 @@ Result<int> list_trusted(Session& session) {
   for (const TrustRecord& record : records) {
     document["trusted"].push_back(record_json(record));
     text += fmt::format("{}  {}\n", record.hash.hex(), printable_line(record.root));
+    if (record.before.is_none()) continue;
+    text += fmt::format("{}  the same, before the newest change: only for commits of git\n",
+                        record.before.hex());
   }
   GALLEY_ASSIGN(const auto approvals, list_rules_approvals(settings));
   document["rules"] = Json::array();

@@ -172,6 +172,10 @@ cache = false
         self.galley("trust", work=repo, env=environment, expect=0)
         self.put(repo, {"galley.toml": self.COUNTS.replace("ls;", ":;"), "a.txt": "good\n"})
         self.galley("trust", work=repo, env=environment, expect=0)
+        (kept,) = json.loads(self.galley("--json", "trust", "--list", env=environment, expect=0).stdout)["trusted"]
+        self.assertNotEqual(kept["before"], kept["hash"])
+        listed = self.galley("trust", "--list", env=environment, expect=0).stdout.decode()
+        self.assertIn(f"{kept['before']}  the same, before the newest change: only for commits of git", listed)
         self.run_git(repo, "add", "a.txt")
         self.assertTrue(self.check(repo, env=environment)["ok"])
         # The work tree's settings are trusted now, and no others.
