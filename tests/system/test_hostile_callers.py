@@ -116,6 +116,11 @@ class Callers(hostile.HostileCase):
 
     # --- a caller's limits apply in every transaction ---------------------------------------------
 
+    def test_a_reader_may_end_a_transaction_without_changes(self):
+        tx = self.by("reviewer", "begin").stdout.decode().strip()
+        told = self.by("reviewer", "--json", "commit", "--tx", tx)
+        self.assertTrue(json.loads(told.stdout)["ok"], told.stdout)
+
     def test_a_reader_writes_nothing_into_a_persons_transaction(self):
         tx = self.begin()
         self.write_call("", tx)
