@@ -44,13 +44,13 @@ struct TrustRecord {
   std::string root;  ///< absolute
   ContentId hash;
   int64_t given_ns = 0;
-  /// The hash that was trusted until then. It counts for commits, which the rules of their base
-  /// judge. record_trust() sets it.
+  /// The hash that this one replaced. It still counts for commits of git, because the rules of
+  /// their base judge them. record_trust() sets it.
   ContentId before = {};
 };
 
-/// Whose rules are asked about: those of the work tree, or those of the base of a git commit, which
-/// may be the ones that a person trusted before a change.
+/// Where the rules come from: the work tree, or the base of a git commit. For a base, the hash that
+/// the person trusted before the newest one counts, too.
 enum class RulesOf : uint8_t { kWorkTree, kBase };
 
 /// Returns whether a person trusts this part of the configuration of the workspace at `root`.
