@@ -124,7 +124,8 @@ Result<ordered_json> answer_filesystem(const CatalogueCall& call, const ordered_
   if (action == "write") return ordered_json{{"result", {{"written", true}}}};
   if (action == "delete") return ordered_json{{"result", {{"deleted", true}}}};
   if (action == "read") {
-    ordered_json answer = {{"result", data["content"]}};
+    ordered_json answer = object_with_room(2);
+    answer["result"] = data["content"];
     if (data.contains("encoding")) answer["encoding"] = data["encoding"];
     return answer;
   }

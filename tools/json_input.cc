@@ -420,6 +420,12 @@ Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
   return builder.take();
 }
 
+ordered_json object_with_room(size_t members) {
+  ordered_json object = ordered_json::object();
+  object.get_ref<ordered_json::object_t&>().reserve(members);
+  return object;
+}
+
 std::string text_member(const json& object, const char* key) { return member_text(object, key); }
 
 std::string text_member(const nlohmann::ordered_json& object, const char* key) {

@@ -39,6 +39,10 @@ Result<nlohmann::json> parse_json_lines(std::string_view text, const JsonLimits&
 [[nodiscard]] std::string text_member(const nlohmann::json& object, const char* key);
 [[nodiscard]] std::string text_member(const nlohmann::ordered_json& object, const char* key);
 
+/// Returns an empty object with room for `members`. An ordered object that grows copies all members
+/// that it has, with everything in them.
+[[nodiscard]] nlohmann::ordered_json object_with_room(size_t members);
+
 /// The document as text on one line. Bytes in its strings that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_text(const nlohmann::json& document);
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);

@@ -9,6 +9,7 @@
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/text/lines.h"
+#include "tools/json_input.h"
 #include "tools/perform.h"
 #include "tools/walk.h"
 
@@ -122,7 +123,7 @@ Performed perform_read(const ReadFile& read, ToolContext& context) {
                     " of one answer; ask for fewer lines (offset and limit)",
                 read.path.str());
   }
-  ordered_json data;
+  ordered_json data = object_with_room(6);
   if (is_utf8(shown)) {
     data["content"] =
         read.numbered ? numbered(lines, window.begin, window.end) : std::string(shown);
@@ -244,7 +245,7 @@ std::string octal_mode(uint32_t mode) {
 Performed perform_info(const FileInfo& info, ToolContext& context) {
   GALLEY_ASSIGN(const Node node, context.overlay.node(info.path));
   if (node.kind == FileKind::kAbsent) return nothing_at(info.path);
-  ordered_json data;
+  ordered_json data = object_with_room(11);
   data["path"] = info.path.is_root() ? "." : info.path.str();
   data["type"] = kind_name(node.kind);
   data["size"] = node.size;

@@ -282,8 +282,9 @@ Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std:
   if (!result.ok) {
     error = std::string(error_code_in(shape, *result.error)) + ": " + result.error->message;
   }
-  Json out = {{"success", result.ok}};
   // An initializer list would copy the text, which may be large.
+  Json out = object_with_room(5);
+  out["success"] = result.ok;
   out["output_json"] = result.ok ? json_text(result_data(result)) : std::string();
   out["error"] = std::move(error);
   out["execution_id"] = result.meta.execution_id;
@@ -301,7 +302,8 @@ Json nachos_data(const ToolResult& result) {
 
 Json nachos_result(const ToolShape& shape, const std::string& /*tool*/, const std::string& /*id*/,
                    const ToolResult& result) {
-  Json out = {{"success", result.ok}};
+  Json out = object_with_room(3);
+  out["success"] = result.ok;
   if (result.ok) {
     out["result"] = nachos_data(result);
   } else {
@@ -309,7 +311,7 @@ Json nachos_result(const ToolShape& shape, const std::string& /*tool*/, const st
                     {"message", result.error->message}};
     if (result.error->details) out["error"]["details"] = *result.error->details;
   }
-  auto& metadata = out["metadata"];
+  Json& metadata = out["metadata"] = object_with_room(3);
   metadata["duration"] = result.meta.duration_ms;
   metadata["cached"] = result.meta.cached;
   metadata["warnings"] = result.meta.warnings;

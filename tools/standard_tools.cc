@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "staging/overlay/overlay.h"
 #include "tools/call_arguments.h"
+#include "tools/json_input.h"
 #include "tools/perform.h"
 
 namespace galley {
@@ -383,8 +384,8 @@ Result<Operation> operation_of(const json& step, const json& args, const PathOri
 std::optional<ordered_json> said_by(const ordered_json& form,
                                     const std::vector<JsonDocument>& results) {
   if (form.is_object()) {
-    ordered_json answer = ordered_json::object();
-    for (const auto& [name, value] : form.items()) {
+    ordered_json answer = object_with_room(form.size());
+    for (const auto& [name, value] : form.get_ref<const ordered_json::object_t&>()) {
       if (auto said = said_by(value, results)) answer[name] = *std::move(said);
     }
     return answer;
@@ -393,7 +394,7 @@ std::optional<ordered_json> said_by(const ordered_json& form,
   const std::string& text = form.get_ref<const std::string&>();
   const ordered_json& result = *results.at(static_cast<size_t>(text.at(1) - '0'));
   if (text.size() == 2) return result;
-  const auto found = result.find(text.substr(3));
+  const auto found = result.find(std::string_view(text).substr(3));
   if (found == result.end()) return {};
   return *found;
 }

@@ -22,6 +22,15 @@ TEST(JsonInput, ParsesAnOrdinaryDocument) {
   EXPECT_EQ(document->dump(), R"({"a":[1,-2,3.5,"x",null,true],"b":{"c":{}}})");
 }
 
+TEST(JsonInput, MembersOfAnObjectWithRoomStayWhereTheyAre) {
+  nlohmann::ordered_json object = object_with_room(3);
+  EXPECT_EQ(object, nlohmann::ordered_json::object());
+  const nlohmann::ordered_json& first = object["a"] = "a text";
+  object["b"] = 1;
+  object["c"] = 2;
+  EXPECT_EQ(&first, &object["a"]);
+}
+
 TEST(JsonInput, RefusesADuplicateKeyAtAnyDepth) {
   EXPECT_EQ(parse_outcome(R"({"a":1,"a":2})"), "json.duplicate_key");
   EXPECT_EQ(parse_outcome(R"([{"x":{"k":1,"k":1}}])"), "json.duplicate_key");
