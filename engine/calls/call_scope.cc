@@ -44,6 +44,21 @@ Result<void> check_environment(const std::map<std::string, std::string>& environ
                   " names or " + std::to_string(kMaxEnvironmentBytes) + " bytes");
 }
 
+/// Parses the capabilities of an agent. Nearly all calls have the same few, so a thread keeps the
+/// last ones that it parsed, and uses them again only for the same texts.
+Result<std::shared_ptr<const Capabilities>> parsed(const std::vector<std::string>& texts) {
+  struct Last {
+    std::vector<std::string> texts;
+    std::shared_ptr<const Capabilities> parsed = std::make_shared<const Capabilities>();
+  };
+  thread_local Last last;
+  if (last.texts != texts) {
+    GALLEY_ASSIGN(Capabilities all, parse_capabilities(texts));
+    last = {texts, std::make_shared<const Capabilities>(std::move(all))};
+  }
+  return last.parsed;
+}
+
 /// Prefixes each name with `exec:`.
 Result<Capabilities> program_capabilities(const std::vector<std::string>& programs) {
   std::vector<std::string> texts;
@@ -60,25 +75,27 @@ Result<Capabilities> program_capabilities(const std::vector<std::string>& progra
 /// Returns an error if the action needs a capability that is not given, as far as its arguments
 /// show. A path or program that no capability covers is not allowed.
 std::optional<Error> missing_in(const Capabilities& given, const Action& action) {
-  const auto missing = [&given](const Need& need, std::string_view what,
-                                const std::string& name) -> std::optional<Error> {
-    if (gives(given, need)) return {};
+  const auto missing = [](const Need& need, std::string_view what, const std::string& name) {
     return Error{ErrorKind::kRefused, "capability.missing",
                  std::string(what) + " '" + name + "' needs the capability '" + need.text +
                      "', which this caller was not given",
                  "", 0};
   };
   for (const std::string& needed : action.capabilities) {
-    if (auto no = missing(Need::of(needed), "the tool", action.record.tool)) return no;
+    if (gives(given, needed)) continue;
+    return missing(Need::of(needed), "the tool", action.record.tool);
   }
   for (const RelPath& path : action.intent.reads) {
-    if (auto no = missing(Need::file("read", path), "reading", path.str())) return no;
+    if (gives_file(given, "read", path)) continue;
+    return missing(Need::file("read", path), "reading", path.str());
   }
   for (const RelPath& path : action.intent.writes) {
-    if (auto no = missing(Need::file("write", path), "writing", path.str())) return no;
+    if (gives_file(given, "write", path)) continue;
+    return missing(Need::file("write", path), "writing", path.str());
   }
   for (const std::string& program : action.intent.programs) {
-    if (auto no = missing(Need::of("exec:" + program), "running", program)) return no;
+    const std::string needed = "exec:" + program;
+    if (!gives(given, needed)) return missing(Need::of(needed), "running", program);
   }
   return {};
 }
@@ -88,13 +105,13 @@ std::optional<Error> missing_in(const Capabilities& given, const Action& action)
 Result<CallScope> CallScope::of(const CallOptions& options, const std::vector<std::string>& granted,
                                 const std::string& root) {
   CallScope scope;
-  GALLEY_ASSIGN(scope.granted_, parse_capabilities(granted));
+  GALLEY_ASSIGN(scope.granted_, parsed(granted));
   scope.capabilities_ = granted;
   if (options.only_capabilities) {
     GALLEY_ASSIGN(scope.only_, parse_capabilities(*options.only_capabilities));
     scope.capabilities_.clear();
     for (const std::string& text : *options.only_capabilities) {
-      const bool is_given = text.starts_with('!') || gives(scope.granted_, Need::of(text));
+      const bool is_given = text.starts_with('!') || gives(*scope.granted_, text);
       if (is_given) scope.capabilities_.push_back(text);
     }
     // Denials of the agent stay in force, since the last match wins.
@@ -111,13 +128,13 @@ Result<CallScope> CallScope::of(const CallOptions& options, const std::vector<st
 }
 
 std::optional<Error> CallScope::refusal(const Action& action) const {
-  if (auto missing = missing_in(granted_, action)) return missing;
+  if (auto missing = missing_in(*granted_, action)) return missing;
   if (only_) {
     if (auto missing = missing_in(*only_, action)) return missing;
   }
   if (!programs_) return {};
   for (const std::string& program : action.intent.programs) {
-    if (gives(*programs_, Need::of("exec:" + program))) continue;
+    if (gives(*programs_, "exec:" + program)) continue;
     return Error{ErrorKind::kRefused, "capability.missing",
                  "'" + program + "' is not among the programs that this call may start", "", 0};
   }
@@ -143,7 +160,7 @@ std::function<bool(const RelPath&)> CallScope::reading_rule(
     std::function<bool(const RelPath&)> outer) const {
   if (!only_) return outer;
   return [outer = std::move(outer), only = *only_](const RelPath& path) {
-    return gives(only, Need::file("read", path)) && (!outer || outer(path));
+    return gives_file(only, "read", path) && (!outer || outer(path));
   };
 }
 

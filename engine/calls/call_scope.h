@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +49,7 @@ class CallScope {
   [[nodiscard]] const RelPath& cwd() const { return cwd_; }
 
  private:
-  Capabilities granted_;
+  std::shared_ptr<const Capabilities> granted_;
   std::optional<Capabilities> only_;
   std::optional<Capabilities> programs_;
   std::vector<std::string> capabilities_;

@@ -22,8 +22,12 @@ tl::unexpected<Error> invalid(std::string_view text, std::string_view why) {
 constexpr std::array<std::string_view, 5> kFileActions = {"read", "write", "create", "modify",
                                                           "delete"};
 
+constexpr std::string_view kFiles = "fs";
+constexpr std::string_view kPrograms = "exec";
+constexpr std::string_view kNetwork = "net";
+
 bool is_closed_domain(std::string_view domain) {
-  return domain == "fs" || domain == "exec" || domain == "net";
+  return domain == kFiles || domain == kPrograms || domain == kNetwork;
 }
 
 /// Letters, digits, `_`, `-`, `.` and the two wildcards: characters that read the same everywhere.
@@ -48,7 +52,7 @@ struct Parts {
     has_action = colon != text.npos;
     if (!has_action) return;
     action = text.substr(colon + 1);
-    if (domain == "exec") return;  // a program may have a colon in its name
+    if (domain == kPrograms) return;  // a program may have a colon in its name
     const size_t end = action.find(':');
     has_pattern = end != action.npos;
     if (!has_pattern) return;
@@ -105,14 +109,14 @@ Result<Capability> Capability::parse(std::string_view text) {
   if (!parts.has_action) return invalid(text, "it has no action");
   capability.domain = parts.domain;
   capability.action = parts.action;
-  if (capability.domain == "exec") {
+  if (capability.domain == kPrograms) {
     if (capability.action.empty()) return invalid(text, "it names no program");
     auto program = GlobList::parse({capability.action});
     if (!program) return invalid(text, program.error().message);
     capability.paths = std::move(*program);
     return capability;
   }
-  if (capability.domain == "net") {
+  if (capability.domain == kNetwork) {
     const bool is_known = parts.action == "none" || parts.action == "host";
     if (!is_known || parts.has_pattern) {
       return invalid(text, "net takes none or host: single hosts cannot be enforced");
@@ -122,7 +126,7 @@ Result<Capability> Capability::parse(std::string_view text) {
     capability.action = "host";
     return capability;
   }
-  if (capability.domain != "fs") return parse_open(std::move(capability), parts);
+  if (capability.domain != kFiles) return parse_open(std::move(capability), parts);
   if (std::find(kFileActions.begin(), kFileActions.end(), capability.action) ==
       kFileActions.end()) {
     return invalid(text, "fs takes read, write, create, modify or delete");
@@ -143,19 +147,19 @@ bool Capability::concerns(std::string_view needed) const {
   if (is_open() || !is_closed_domain(parts.domain)) return covers(needed);
   if (domain != parts.domain) return false;
   if (!parts.has_action) return true;
-  if (domain == "fs") return speaks_of(action, parts.action);
-  return domain == "exec" ? names_program(*this, parts.action) : action == parts.action;
+  if (domain == kFiles) return speaks_of(action, parts.action);
+  return domain == kPrograms ? names_program(*this, parts.action) : action == parts.action;
 }
 
 bool Capability::covers(std::string_view needed) const {
   const Parts parts(needed);
   if (is_closed_domain(parts.domain)) {
     if (domain != parts.domain || !concerns(needed)) return false;
-    if (domain == "fs") {
+    if (domain == kFiles) {
       const bool is_whole = action == parts.action || action == "write";
       return is_whole && paths.is_empty();
     }
-    return parts.has_action || action == "*" || domain == "net";
+    return parts.has_action || action == "*" || domain == kNetwork;
   }
   if (is_closed_domain(domain) || !name_matches(domain, parts.domain)) return false;
   // A need that omits a part needs all of it: only `*` matches the text `*`.
@@ -177,20 +181,31 @@ std::string literal_pattern(std::string_view path) {
   return out;
 }
 
+/// Whether a capability decides about a need that a tool declares.
+bool is_for(const Capability& one, std::string_view needed) {
+  // Most capabilities are of another domain. Only patterns of open domains match several domains.
+  const std::string_view domain = Parts(needed).domain;
+  if (domain != one.domain && is_closed_domain(domain)) return false;
+  return one.is_denial ? one.covers(needed) : one.concerns(needed);
+}
+
+bool is_for_file(const Capability& one, std::string_view action, const RelPath& path) {
+  return one.domain == kFiles && speaks_of(one.action, action) &&
+         (one.paths.is_empty() || one.paths.selects(path));
+}
+
 }  // namespace
 
 Need Need::of(std::string_view text) {
-  return {std::string(text), [needed = std::string(text)](const Capability& one) {
-            return one.is_denial ? one.covers(needed) : one.concerns(needed);
-          }};
+  return {std::string(text),
+          [needed = std::string(text)](const Capability& one) { return is_for(one, needed); }};
 }
 
 Need Need::file(std::string_view action, const RelPath& path) {
   const std::string verb = action == "read" ? "fs:read" : "fs:write";
   return {verb + ":" + literal_pattern(path.str()),
-          [needed = "fs:" + std::string(action), path](const Capability& one) {
-            return one.domain == "fs" && one.concerns(needed) &&
-                   (one.paths.is_empty() || one.paths.selects(path));
+          [needed = std::string(action), path](const Capability& one) {
+            return is_for_file(one, needed, path);
           }};
 }
 
@@ -201,14 +216,14 @@ Need Need::program(std::string_view called, std::string_view real) {
   };
   return {"exec:" + std::string(called.substr(called.rfind('/') + 1)),
           [called = from_root(called), real = from_root(real)](const Capability& one) {
-            if (one.domain != "exec") return false;
+            if (one.domain != kPrograms) return false;
             const Glob& glob = one.paths.globs().front();
             return glob.matches(called, false) || glob.matches(real, false);
           }};
 }
 
 Need Need::network() {
-  return {"net:host", [](const Capability& one) { return one.domain == "net"; }};
+  return {"net:host", [](const Capability& one) { return one.domain == kNetwork; }};
 }
 
 Result<Capabilities> parse_capabilities(const std::vector<std::string>& texts) {
@@ -227,9 +242,28 @@ const Capability* deciding_capability(const Capabilities& capabilities, const Ne
   return last == capabilities.rend() ? nullptr : &*last;
 }
 
+namespace {
+
+template <class IsFor>
+bool last_gives(const Capabilities& capabilities, const IsFor& is_for_need) {
+  const auto last = std::find_if(capabilities.rbegin(), capabilities.rend(), is_for_need);
+  return last != capabilities.rend() && !last->is_denial;
+}
+
+}  // namespace
+
 bool gives(const Capabilities& capabilities, const Need& need) {
   const Capability* last = deciding_capability(capabilities, need);
   return last != nullptr && !last->is_denial;
+}
+
+bool gives(const Capabilities& capabilities, std::string_view needed) {
+  return last_gives(capabilities, [&](const Capability& one) { return is_for(one, needed); });
+}
+
+bool gives_file(const Capabilities& capabilities, std::string_view action, const RelPath& path) {
+  return last_gives(capabilities,
+                    [&](const Capability& one) { return is_for_file(one, action, path); });
 }
 
 }  // namespace galley

@@ -75,5 +75,9 @@ using Capabilities = std::vector<Capability>;
                                                     const Need& need);
 /// Whether the capabilities give the need.
 [[nodiscard]] bool gives(const Capabilities& capabilities, const Need& need);
+/// Whether they give the need that Need::of returns, or Need::file, without making it.
+[[nodiscard]] bool gives(const Capabilities& capabilities, std::string_view needed);
+[[nodiscard]] bool gives_file(const Capabilities& capabilities, std::string_view action,
+                              const RelPath& path);
 
 }  // namespace galley

@@ -182,7 +182,7 @@ std::optional<Error> Policy::objection_to_grant(std::string_view agent,
           ? std::string_view(capability.text)
                 .substr(0, capability.domain.size() + 1 + capability.action.size())
           : std::string_view(capability.text);
-  if (gives(own->capabilities, Need::of(needed))) return {};
+  if (gives(own->capabilities, needed)) return {};
   return wider(
       fmt::format("[agents.{}] ({}) does not give it", own->name, place_in(*config_, own->line)));
 }

@@ -69,6 +69,31 @@ TEST(CapabilityTest, ADenialRevokesWhatItCovers) {
   EXPECT_FALSE(given({"net:host", "net:none"}, "net:host"));
 }
 
+TEST(CapabilityTest, ANeedIsGivenInTheSameWayWithoutMakingIt) {
+  const std::vector<std::string> texts = {
+      "fs:read",    "fs:write:src/**", "!fs:read:src/", "exec:*",         "!exec:git", "*:*",
+      "custom:de*", "net:none",        "net:host",      "!custom:deploy", "fs:delete", "f*:read"};
+  const std::vector<std::string> needs = {"fs:read",  "fs:write", "fs",       "exec",
+                                          "exec:git", "net:host", "net",      "custom:deploy",
+                                          "custom",   "db:write", "fs:delete"};
+  const std::vector<RelPath> paths = {RelPath::parse("a").value(), RelPath::parse("src/a").value()};
+  for (const std::string& one : texts) {
+    for (const std::string& other : texts) {
+      const Capabilities all = parse_capabilities({one, other}).value();
+      for (const std::string& needed : needs) {
+        EXPECT_EQ(gives(all, needed), gives(all, Need::of(needed))) << one << other << needed;
+        const Capability& last = all.back();
+        const bool is_last = last.is_denial ? last.covers(needed) : last.concerns(needed);
+        EXPECT_EQ(deciding_capability(all, Need::of(needed)) == &last, is_last) << other << needed;
+      }
+      for (const RelPath& path : paths) {
+        EXPECT_EQ(gives_file(all, "read", path), gives(all, Need::file("read", path)))
+            << one << other;
+      }
+    }
+  }
+}
+
 TEST(CapabilityTest, ASuggestedCapabilityAllowsOneFileOnly) {
   for (const char* name : {"*", "[ab]", "a\\b", "!a", "#a", "a ", "x?", "two\nlines"}) {
     const Need need = Need::file("write", RelPath::parse(name).value());
