@@ -125,7 +125,7 @@ Executor::Executor(const ToolRegistry* registry, Recorder& recorder, const Clock
 
 // --- the stations ---------------------------------------------------------------------------
 
-Recorded Executor::process(Admitted what, const Place& place) {
+Recorded Executor::process(Admitted&& what, const Place& place) {
   StepScope scope(place.overlay);
   auto allowed = allow(std::move(what));
   Ran ran = allowed ? run(*std::move(allowed), place) : std::move(allowed).error();
@@ -136,7 +136,7 @@ Recorded Executor::process(Admitted what, const Place& place) {
 }
 
 /// Runs every check that can refuse the action before it is performed.
-tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
+tl::expected<Allowed, Ran> Executor::allow(Admitted&& what) {
   Action& action = what.action;
   if (!recorder_->is_silent(action.record.kind)) name_execution(action.record);
   if (action.record.error) return Allowed(std::move(what));  // it will not be performed
@@ -164,7 +164,7 @@ tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
 }
 
 /// Performs the action and checks the staged changes.
-Ran Executor::run(Allowed what, const Place& place) {
+Ran Executor::run(Allowed&& what, const Place& place) {
   Action& action = what.what_.action;
   ToolResult result;
   std::optional<Error> failure;
@@ -186,7 +186,7 @@ Ran Executor::run(Allowed what, const Place& place) {
 }
 
 /// Records the result. If that fails, the changes are reverted.
-Recorded Executor::record_result(Ran ran, const Place& place) {
+Recorded Executor::record_result(Ran&& ran, const Place& place) {
   Action& action = ran.action_;
   ToolMeta& meta = ran.result_.meta;
   if (meta.started_at.empty()) measure(ran.arrival_, meta);
@@ -366,7 +366,7 @@ void Executor::sign(AuditEvent& event) const {
   if (event.reason.empty()) event.reason = options_.reason;
 }
 
-Result<void> Executor::record(Action action, const ToolResult& result) {
+Result<void> Executor::record(Action&& action, const ToolResult& result) {
   if (recorder_->is_silent(action.record.kind)) return {};
   AuditEvent& event = action.record;
   sign(event);

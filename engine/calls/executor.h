@@ -119,13 +119,13 @@ class Executor {
   };
   struct ParallelRead;
 
-  // The stations.
+  // The stations. An action is large, so it is moved only from one station to the next.
   Admitted admit(Overlay& overlay, const ToolCall& call);
-  tl::expected<Allowed, Ran> allow(Admitted what);
-  Ran run(Allowed what, const Place& place);
-  Recorded record_result(Ran ran, const Place& place);
+  tl::expected<Allowed, Ran> allow(Admitted&& what);
+  Ran run(Allowed&& what, const Place& place);
+  Recorded record_result(Ran&& ran, const Place& place);
   /// Passes all stations.
-  Recorded process(Admitted what, const Place& place);
+  Recorded process(Admitted&& what, const Place& place);
   ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
 
   // The checks (executor.cc).
@@ -151,7 +151,7 @@ class Executor {
   [[nodiscard]] Arrival now() const { return {clock_->wall_ns(), clock_->steady()}; }
   void measure(const Arrival& arrival, ToolMeta& meta) const;
   Result<void> record_begin(Action& action);
-  Result<void> record(Action action, const ToolResult& result);
+  Result<void> record(Action&& action, const ToolResult& result);
   void name_execution(AuditEvent& event) const;
   void sign(AuditEvent& event) const;
 
