@@ -19,19 +19,22 @@ std::chrono::steady_clock::time_point SystemClock::steady() const {
 std::string rfc3339_utc(int64_t wall_ns) {
   constexpr int64_t kNsPerSecond = 1'000'000'000;
   constexpr int64_t kNsPerMs = 1'000'000;
-  const auto seconds = static_cast<std::time_t>(wall_ns / kNsPerSecond);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
+  using std::chrono::days;
+  using std::chrono::sys_seconds;
+  const sys_seconds time{std::chrono::seconds(wall_ns / kNsPerSecond)};
+  const auto midnight = std::chrono::floor<days>(time);
+  const std::chrono::year_month_day date{midnight};
+  const std::chrono::hh_mm_ss clock{time - midnight};
   std::string text = "0000-00-00T00:00:00.000Z";
   const auto put = [&text](size_t end, int value) {
     for (; value > 0; value /= 10) text[--end] = static_cast<char>('0' + value % 10);
   };
-  put(4, parts.tm_year + 1900);
-  put(7, parts.tm_mon + 1);
-  put(10, parts.tm_mday);
-  put(13, parts.tm_hour);
-  put(16, parts.tm_min);
-  put(19, parts.tm_sec);
+  put(4, int{date.year()});
+  put(7, static_cast<int>(unsigned{date.month()}));
+  put(10, static_cast<int>(unsigned{date.day()}));
+  put(13, static_cast<int>(clock.hours().count()));
+  put(16, static_cast<int>(clock.minutes().count()));
+  put(19, static_cast<int>(clock.seconds().count()));
   put(23, static_cast<int>(wall_ns % kNsPerSecond / kNsPerMs));
   return text;
 }

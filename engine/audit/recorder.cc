@@ -36,8 +36,9 @@ bool is_refusal(const AuditEvent& event) {
 std::string new_execution_id(const Clock& clock) {
   // 2024-01-01T12:34:56.789Z without the separators.
   const std::string now = rfc3339_utc(clock.wall_ns());
-  std::string id = "exec-" + now.substr(0, 4) + now.substr(5, 2) + now.substr(8, 2) + "-" +
-                   now.substr(11, 2) + now.substr(14, 2) + now.substr(17, 2) + "-";
+  std::string id = "exec-";
+  id.append(now, 0, 4).append(now, 5, 2).append(now, 8, 2).push_back('-');
+  id.append(now, 11, 2).append(now, 14, 2).append(now, 17, 2).push_back('-');
   uint64_t number = next_id_number();
   for (size_t i = 0; i < kIdLength; ++i, number /= kIdDigits.size()) {
     id.push_back(kIdDigits[number % kIdDigits.size()]);
