@@ -15,7 +15,8 @@
 
 namespace galley {
 
-StoredTools::StoredTools(const Workspace& workspace) : workspace_(&workspace) {
+StoredTools::StoredTools(const Workspace& workspace)
+    : workspace_(&workspace), folder_("/" + ContentId::of(workspace.root_path()).hex()) {
   if (const auto now = stamp()) seen_ = *now;
   if (auto all = names()) names_ = *std::move(all);
 }
@@ -24,7 +25,7 @@ StoredTools::StoredTools(const Workspace& workspace) : workspace_(&workspace) {
 Result<std::optional<int64_t>> StoredTools::stamp() const {
   const std::string& tools = rules_of(*workspace_).user.tools_path;
   if (tools.empty()) return std::optional<int64_t>();
-  const auto home = stat_disk_directory(tools + "/" + ContentId::of(workspace_->root_path()).hex());
+  const auto home = stat_disk_directory(tools + folder_);
   const bool is_absent =
       !home && (home.error().kind == ErrorKind::kNotFound || home.error().os_error == EACCES);
   if (is_absent) return std::optional<int64_t>();

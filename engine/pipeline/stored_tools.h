@@ -34,6 +34,7 @@ class StoredTools {
   [[nodiscard]] Result<std::vector<std::string>> names() const;
 
   const Workspace* workspace_;
+  std::string folder_;  ///< of this workspace, below UserSettings::tools_path
   std::mutex mutex_;
   std::optional<int64_t> seen_;     ///< change time of the folder, if it exists
   std::vector<std::string> names_;  ///< of the stored tools in the registry

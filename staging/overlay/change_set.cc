@@ -129,8 +129,9 @@ Proposal Proposal::freeze(const Overlay& overlay) {
 }
 
 Proposal Proposal::from(ChangeSet changes, std::shared_ptr<const ContentStore> store) {
+  static const ContentId no_changes = change_set_id({});  // of each call that only reads
   Proposal proposal;
-  proposal.id_ = change_set_id(changes);
+  proposal.id_ = changes.empty() ? no_changes : change_set_id(changes);
   proposal.changes_ = std::move(changes);
   proposal.reads_ = std::make_shared<const std::vector<Read>>();
   proposal.store_ = std::move(store);
