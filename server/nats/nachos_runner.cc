@@ -194,8 +194,12 @@ NachosRunner::Payload::Payload(const ordered_json& document)
 
 /// Written as text, so that a large payload is not copied into another document.
 std::string NachosRunner::envelope(const NachosCall& call, std::string_view payload) const {
-  std::string out = R"({"id":")" + new_uuid() + R"(","timestamp":")" +
-                    rfc3339_utc(clock_->wall_ns()) + R"(","source":)";
+  constexpr size_t kUsualHead = 256;
+  std::string out;
+  out.reserve(payload.size() + kUsualHead);
+  out.append(R"({"id":")").append(new_uuid());
+  out.append(R"(","timestamp":")").append(rfc3339_utc(clock_->wall_ns()));
+  out.append(R"(","source":)");
   append_json_text(out, call.tool);
   out += R"(,"type":"tool.response")";
   if (!call.correlation.is_discarded()) {

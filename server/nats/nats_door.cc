@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <iterator>
@@ -33,6 +34,8 @@ constexpr auto kStopTime = std::chrono::seconds(10);  ///< of a call that was as
 constexpr int64_t kPingMs = 2'000;
 constexpr int kMostLooks = 8;  ///< how often a lease that another process took is looked up
 constexpr size_t kMostRemembered = 10'000;  ///< sessions that this process holds
+constexpr size_t kMostRead = 64;            ///< messages that were read and are not freed yet
+constexpr size_t kMostReadBytes = size_t{256} << 10U;  ///< their payloads
 constexpr const char* kPing = "ping";
 constexpr const char* kEnds = "the server ends: send the request again";
 constexpr std::string_view kToolSubjects = "nachos.tool.";
@@ -54,6 +57,15 @@ bool may_reply_to(std::string_view subject) {
     return c <= ' ' || c == 0x7F || c == '*' || c == '>';
   });
   return is_plain && ("." + std::string(subject) + ".").find("..") == std::string::npos;
+}
+
+/// The library tells no size of headers, which may be large.
+bool has_headers(natsMsg* message) {
+  const char** keys = nullptr;
+  int count = 0;
+  const bool is_any = natsMsgHeader_Keys(message, &keys, &count) == NATS_OK;
+  std::free(keys);
+  return is_any;
 }
 
 }  // namespace
@@ -103,6 +115,8 @@ struct NatsDoor::State {
   size_t held_bytes = 0;
   std::set<std::string> mine;  ///< the sessions that this process holds, until a reconnection
   bool has_ended = false;
+  std::vector<Message> read;  ///< to be freed
+  size_t read_bytes = 0;      ///< the payloads of `read`
   std::stop_source stop;
   std::vector<Worker*> idle_workers;  ///< the last one is woken first: its caches are warm
   std::deque<Worker> workers;
@@ -113,9 +127,10 @@ struct NatsDoor::State {
   Result<void> subscribe(Kind kind, const std::string& subject, const std::string& tool);
   Result<void> subscribe_all();
   void take(const Subscription& subscription, const Message& message);
+  void drop(Message message);
   std::string accept(Request request);
   void work(Worker& self);
-  void wake_one();
+  Worker* next_idle();
   void handle(const Request& request);
   std::string answer(const Request& request);
   bool is_mine(const std::string& session);
@@ -158,7 +173,9 @@ void NatsDoor::State::refuse_queued() {
 
 void NatsDoor::State::end_workers() {
   refuse_queued();
-  workers.clear();
+  for (Worker& worker : workers) {
+    if (worker.thread.joinable()) worker.thread.join();
+  }
 }
 
 NatsDoor::State::~State() {
@@ -167,6 +184,10 @@ NatsDoor::State::~State() {
   if (connection == nullptr) return;
   natsConnection_Close(connection);
   shared.reset();
+  {
+    const std::lock_guard guard(mutex);
+    read.clear();
+  }
   for (const Subscription& one : subscriptions) natsSubscription_Destroy(one.handle);
   natsConnection_Destroy(connection);
   // The threads of the library may use this state until they end.
@@ -219,7 +240,9 @@ Result<void> NatsDoor::State::subscribe(Kind kind, const std::string& subject,
       [](natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
         const auto* subscription = static_cast<const Subscription*>(closure);
         try {
-          subscription->door->take(*subscription, Message(message));
+          Message taken(message);
+          subscription->door->take(*subscription, taken);
+          subscription->door->drop(std::move(taken));
         } catch (const std::exception& error) {  // the library is C
           subscription->door->log(std::string("a request is lost: ") + error.what());
         }
@@ -283,6 +306,20 @@ void NatsDoor::State::take(const Subscription& subscription, const Message& mess
   if (!problem.empty()) reply(to, NachosRunner::bare_error(problem));
 }
 
+/// Frees a message later, together with others. The library frees messages on a thread of its own,
+/// and wakes it for the first one.
+void NatsDoor::State::drop(Message message) {
+  std::vector<Message> freed;
+  const std::lock_guard guard(mutex);
+  read_bytes += has_headers(message.get())
+                    ? kMostReadBytes
+                    : static_cast<size_t>(natsMsg_GetDataLength(message.get()));
+  read.push_back(std::move(message));
+  if (!has_ended && read.size() < kMostRead && read_bytes < kMostReadBytes) return;
+  freed.swap(read);
+  read_bytes = 0;
+}
+
 /// Returns why a request is not accepted.
 std::string NatsDoor::State::accept(Request request) {
   {
@@ -311,7 +348,7 @@ std::string NatsDoor::State::accept(Request request) {
 /// Gives a request to the workers, a call after the earlier ones of its session. One thread
 /// delivers all messages, so calls come here as they arrived.
 bool NatsDoor::State::enter(Request& request) {
-  const std::lock_guard guard(mutex);
+  std::unique_lock lock(mutex);
   if (has_ended) return false;
   if (request.is_call()) {
     const auto [lane, is_new] = lanes.try_emplace(request.call.session);
@@ -321,13 +358,15 @@ bool NatsDoor::State::enter(Request& request) {
     }
   }
   waiting.push_back(std::move(request));
-  wake_one();
+  Worker* const idle_worker = next_idle();
+  lock.unlock();
+  if (idle_worker != nullptr) idle_worker->woken.notify_one();
   return true;
 }
 
 /// Lets the next call of a session wait for a worker.
 void NatsDoor::State::leave_lane(const std::string& session) {
-  const std::lock_guard guard(mutex);
+  std::unique_lock lock(mutex);
   const auto lane = lanes.find(session);
   if (lane->second.empty()) {
     lanes.erase(lane);
@@ -335,7 +374,9 @@ void NatsDoor::State::leave_lane(const std::string& session) {
   }
   waiting.push_back(std::move(lane->second.front()));
   lane->second.pop_front();
-  wake_one();
+  Worker* const idle_worker = next_idle();
+  lock.unlock();
+  if (idle_worker != nullptr) idle_worker->woken.notify_one();
 }
 
 void NatsDoor::State::settle(const Request& request) {
@@ -348,12 +389,13 @@ void NatsDoor::State::settle(const Request& request) {
   idle.notify_all();
 }
 
-/// Wakes the worker that has waited the shortest time, unless all work. The caller must hold the
-/// mutex, because an ending worker takes its condition variable with it.
-void NatsDoor::State::wake_one() {
-  if (idle_workers.empty()) return;
-  idle_workers.back()->woken.notify_one();
+/// Returns the worker that has waited the shortest time; null if all work. The caller must hold the
+/// mutex, and wake the worker after it let go of it, or the worker waits again, for the mutex.
+NatsDoor::State::Worker* NatsDoor::State::next_idle() {
+  if (idle_workers.empty()) return nullptr;
+  Worker* const worker = idle_workers.back();
   idle_workers.pop_back();
+  return worker;
 }
 
 void NatsDoor::State::work(Worker& self) {

@@ -627,6 +627,21 @@ class Limits(NatsCase):
         woken = [task for task, times in times_asleep().items() if times - before.get(task, 0) >= calls // workers]
         self.assertLess(len(woken), workers)
 
+    def test_messages_that_wait_to_be_freed_take_little_memory(self):
+        """Messages are freed together, but not so many large ones."""
+        _, door, client = self.serve()
+        request = {"id": "x", "payload": "A" * 500_000}
+
+        def resident_kib():
+            return int(re.search(r"\nVmRSS:\s*(\d+)", Path(f"/proc/{door.pid}/status").read_text())[1])
+
+        for _ in range(10):
+            self.assertFalse(client.request(f"{FILES}.request", request)["payload"]["success"])
+        before = resident_kib()
+        for _ in range(50):
+            client.request(f"{FILES}.request", request)
+        self.assertLess(resident_kib() - before, 10_000)
+
     def test_a_session_that_waits_holds_up_no_other(self):
         _, _, client = self.serve("calls_at_once = 2\n")
         lock = self.hold_commits(client)
