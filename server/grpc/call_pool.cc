@@ -19,7 +19,7 @@ CallPool::~CallPool() {
 }
 
 bool CallPool::submit(std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (waiting_.size() >= kMostWaiting) return false;
   if (idle_ <= waiting_.size() && threads_.size() < kMostRunning) {
     try {
@@ -29,6 +29,7 @@ bool CallPool::submit(std::function<void()> work) {
     }
   }
   waiting_.push_back(std::move(work));
+  lock.unlock();  // or the woken thread waits again, for the mutex
   changed_.notify_one();
   return true;
 }
