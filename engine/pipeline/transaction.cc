@@ -1,5 +1,7 @@
 #include <galley/transaction.h>
 
+#include <functional>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -65,6 +67,22 @@ Action action_of(AuditKind kind, std::string tool, std::vector<std::string> tool
   action.tools = std::move(tools);
   return action;
 }
+
+/// Makes the runner of a transaction when a call starts its first program. Most calls start none.
+class FirstUseRunner final : public CommandRunner {
+ public:
+  explicit FirstUseRunner(std::function<CommandRunner*()> make) : make_(std::move(make)) {}
+
+  Result<CommandResult> run(const Command& command, Overlay& overlay) override {
+    std::call_once(is_made_, [this] { runner_ = make_(); });  // calls that read run in parallel
+    return runner_->run(command, overlay);
+  }
+
+ private:
+  std::function<CommandRunner*()> make_;
+  std::once_flag is_made_;
+  CommandRunner* runner_ = nullptr;
+};
 
 tl::unexpected<Error> no_longer_open() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
@@ -132,7 +150,8 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
     options.secrets = state_->transcript->watched(call.secrets);
   }
   options.capabilities = options.policy->capabilities();
-  options.commands = state_->runner();
+  FirstUseRunner commands([this] { return state_->runner(); });
+  options.commands = &commands;
   options.supervisor = &workspace.tools.supervisor();
   options.last_step = workspace.rules.config.edits.max_step;
   options.strict = workspace.rules.config.edits.strict;
