@@ -277,11 +277,13 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions opti
   options.reason = request.reason();
   const auto ran = run(request, options, caller);
   const ToolResult result = ran ? *ran : ToolResult::failure(tool_error_from(ran.error()));
-  ordered_json shaped = shape_->result(*shape_, request.tool_name(), "", result);
   ExecuteResponse response;
   response.set_success(result.ok);
-  response.set_output_json(std::move(shaped.at("output_json").get_ref<std::string&>()));
-  response.set_error(field_text(shaped.at("error").get<std::string>()));
+  if (result.ok) response.set_output_json(result.data ? json_text(*result.data) : "{}");
+  if (!result.ok) {
+    response.set_error(field_text(std::string(error_code_in(*shape_, *result.error)) + ": " +
+                                  result.error->message));
+  }
   response.set_execution_id(result.meta.execution_id);
   response.set_duration_ms(result.meta.duration_ms);
   remember(result.meta.execution_id, {request.agent_id(), request.task_id()});
