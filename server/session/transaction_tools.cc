@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "base/rel_path.h"
 #include "base/text.h"
 #include "engine/history/rebase.h"
@@ -294,8 +295,9 @@ Result<ordered_json> TransactionTools::show_status(const json& arguments) {
     }
   }
   for (const ordered_json& stage : structured["open"]) {
-    text += "open: " + stage["tx"].get<std::string>() + " " + stage["agent"].get<std::string>() +
-            " " + stage["message"].get<std::string>() + "\n";
+    text += "open: " + stage["tx"].get<std::string>() + " " +
+            printable_line(text_member(stage, "agent")) + " " +
+            printable_line(text_member(stage, "message")) + "\n";
   }
   return call_result(std::move(text), std::move(structured));
 }
@@ -610,12 +612,12 @@ Result<ordered_json> TransactionTools::log(const json& arguments) const {
   for (size_t i = 0; found && i < found->size(); ++i) {
     ordered_json one = summary_json((*found)[i]);
     const std::string& problem = (*found)[i].problem;
-    text +=
-        one["id"].get<std::string>() + " " +
-        (problem.empty() ? one["time"].get<std::string>() + " " + one["tool"].get<std::string>() +
-                               " " + one["message"].get<std::string>()
-                         : "cannot be read: " + problem) +
-        "\n" + logged_paths((*found)[i]);
+    text += one["id"].get<std::string>() + " " +
+            (problem.empty()
+                 ? one["time"].get<std::string>() + " " + printable_line(text_member(one, "tool")) +
+                       " " + printable_line(text_member(one, "message"))
+                 : "cannot be read: " + printable_line(problem)) +
+            "\n" + logged_paths((*found)[i]);
     structured["commits"].push_back(std::move(one));
   }
   if (text.empty()) text = "nothing was committed here yet\n";

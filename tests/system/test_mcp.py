@@ -523,6 +523,14 @@ class Editing(McpCase):
             if client.call("galley_status")["structuredContent"]["tx"]:
                 client.call("galley_rollback")
 
+    def test_a_message_forges_no_entry_of_the_log(self):
+        client = self.connect()
+        client.call("galley_begin", message="mine\n99 2026-11-30T02:03:16Z commit theirs")
+        self.assertEqual(self.text(client.call("galley_status")).count("\n99 "), 0)
+        client.call("Write", file_path="b.txt", content="b\n")
+        client.call("galley_commit")
+        self.assertEqual(self.text(client.call("galley_log")).count("\n"), 2)
+
     def test_with_autocommit_nothing_is_begun_and_the_disk_is_read(self):
         session = ("--agent", "bot", "--session", "s")
         self.galley(*session, "begin", expect=0)
