@@ -832,7 +832,7 @@ class TextPlacer {
     const bool lacks_newline = !current_.text().empty() && current_.text().back() != '\n';
     if (is_insert && first > 0 && first == count && lacks_newline) {
       text = "\n" + std::string(without_terminator(text));
-    } else if (last != count && !text.empty() && !text.ends_with('\n')) {
+    } else if ((last != count || !lacks_newline) && !text.empty() && !text.ends_with('\n')) {
       text.push_back('\n');
     }
     Placement placement;

@@ -54,6 +54,18 @@ MadeText made_by_text(const std::string& file, TextEdit edit) {
   return made_by(file, std::move(set));
 }
 
+TEST(LineNumbers, TheLastLineKeepsItsNewline) {
+  TextEdit edit;
+  edit.kind = TextEdit::Kind::kReplaceLines;
+  edit.new_text = "new";
+  for (const auto& [file, wanted] :
+       {std::pair("a\nb\nc\n", "a\nb\nnew\n"), std::pair("a\nb\nc", "a\nb\nnew"),
+        std::pair("a\r\nb\r\nc\r\n", "a\r\nb\r\nnew\r\n")}) {
+    edit.first_line = edit.last_line = 3;
+    EXPECT_EQ(made_by_text(file, edit).text, wanted);
+  }
+}
+
 TEST(OverlappingPlaces, ATextThatOverlapsItselfIsAmbiguous) {
   const std::string file = "begin\ncheck()\ncheck()\ncheck()\nend\n";
   EXPECT_EQ(made_by_block(file, "check()\ncheck()\n", "check()\nlog()\n").text, "patch.ambiguous");
