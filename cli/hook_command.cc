@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -150,14 +151,38 @@ Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
               "only a person may install or remove hooks: leave out --agent");
 }
 
-/// Removes the folder of hook files when no hook needs it.
-Result<void> remove_view(const HookFiles& files, const std::string& hooks) {
+/// Removes the folder of links to hook files when no hook needs it. What a hook wrote there, next
+/// to itself, gets its place among the hook files. In a work tree it stays, because others may have
+/// written there, too.
+Result<void> remove_view(Session& session, const HookFiles& files, const WritableDirectory& hooks,
+                         const HookPlace& place) {
   GALLEY_ASSIGN(const bool keeps_any, files.keeps_any());
   if (keeps_any) return {};
-  const size_t slash = hooks.rfind('/');
-  GALLEY_ASSIGN(const auto parent, open_writable_disk_directory(hooks.substr(0, slash + 1)));
-  GALLEY_ASSIGN(const RelPath view, RelPath::parse(hook_view_name(hooks.substr(slash + 1))));
-  return remove_tree(*parent, view);
+  const std::string path = hook_view_name(place.directory);
+  const auto view = open_writable_disk_directory(path);
+  // A file of that name is not Galley's.
+  if (!view && (view.error().kind == ErrorKind::kNotFound || view.error().os_error == ENOTDIR)) {
+    return {};
+  }
+  if (!view) return fail(view.error());
+  bool is_left = false;
+  GALLEY_ASSIGN(const auto entries, (*view)->list());
+  for (const DirectoryEntry& entry : entries) {
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+    if (entry.kind == FileKind::kSymlink || entry.name == ".gitignore") {
+      GALLEY_TRY((*view)->remove_file(name));
+    } else if (place.is_in_work_tree) {
+      is_left = true;
+    } else {
+      GALLEY_TRY((*view)->rename(name, hooks, name, RenameMode::kReplace));
+    }
+  }
+  if (is_left) session.say("files that a hook wrote next to itself are in " + path);
+  if (is_left) return {};
+  const size_t slash = path.rfind('/');
+  GALLEY_ASSIGN(const auto parent, open_writable_disk_directory(path.substr(0, slash + 1)));
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
+  return remove_tree(*parent, name);
 }
 
 Result<int> change_hooks(Session& session) {
@@ -182,7 +207,9 @@ Result<int> change_hooks(Session& session) {
   const HookFiles files(**directory);
   GALLEY_ASSIGN(auto changes, is_install ? files.plan_install(kinds) : files.plan_uninstall(kinds));
   if (!arguments.dry_run) GALLEY_TRY(files.carry_out(changes));
-  if (!arguments.dry_run && !is_install) GALLEY_TRY(remove_view(files, place.directory));
+  if (!arguments.dry_run && !is_install) {
+    GALLEY_TRY(remove_view(session, files, **directory, place));
+  }
   print_hook_changes(session, place, changes);
   return kExitDone;
 }

@@ -15,7 +15,8 @@ constexpr std::string_view kKeptSuffix = ".before-galley";
 
 /// The earlier hook runs under its own name, since some hooks read `$0` to decide what to do. It is
 /// started through a folder of links at the same depth, so that it finds files next to itself and
-/// above. git ignores this folder if the hooks are in a work tree.
+/// above. git ignores this folder if the hooks are in a work tree. A file that the hook writes next
+/// to itself stays there until `galley hook uninstall`.
 constexpr std::string_view kFindEarlier =
     R"(hooks=$(CDPATH= cd -- "${{0%/*}}" && pwd) || exit
 kept={1}
@@ -28,10 +29,11 @@ if [ -x "$hooks/{0}$kept" ]; then
     links=$hooks
   fi
   echo '*' > "$view/.gitignore"
-  for file in "$hooks"/*; do
+  for file in "$hooks"/* "$hooks"/.[!.]*; do
     name=${{file##*/}}
     link=$view/${{name%"$kept"}}
-    [ -e "$file$kept" ] || [ "$link" -ef "$file" ] || ln -sfn "$links/$name" "$link" || exit
+    [ "$name" != .gitignore ] && [ -e "$file" ] && ! [ -e "$file$kept" ] || continue
+    [ "$link" -ef "$file" ] || ln -sfn "$links/$name" "$link" || exit
   done
   earlier=$view/{0}
 fi

@@ -265,6 +265,30 @@ esac
         self.galley("hook", "uninstall", expect=0)
         self.assertFalse((self.work / ".githooks.before-galley").exists())
 
+    def test_a_hook_finds_and_writes_files_next_to_itself(self):
+        for name, text in {".names.sh": "file=journal.txt\n", "count": "0\n",
+                           "pre-commit": '#!/bin/sh\nset -e\ncd "$(dirname "$0")"\n. ./.names.sh\necho ran >> $file\n'
+                                         "echo 1 > new && mv new count\n"}.items():
+            self.write(f".git/hooks/{name}", text).chmod(0o755)
+        self.galley("hook", "install", expect=0)
+        for name in "bc":
+            self.assert_done(self.commit_file(f"{name}.txt", "x\n"))
+        self.galley("hook", "uninstall", expect=0)
+        hooks = self.work / ".git" / "hooks"
+        self.assertEqual((hooks / "journal.txt").read_text(), "ran\nran\n")
+        self.assertEqual((hooks / "count").read_text(), "1\n")
+        self.assertEqual((hooks / ".names.sh").read_text(), "file=journal.txt\n")
+        self.assertFalse((self.work / ".git" / "hooks.before-galley").exists())
+
+    def test_what_a_hook_wrote_in_a_work_tree_is_named(self):
+        self.write(".githooks/pre-commit", '#!/bin/sh\necho ran >> "${0%/*}/journal.txt"\n').chmod(0o755)
+        self.git("config", "core.hooksPath", ".githooks")
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        said = self.galley("hook", "uninstall", expect=0).stderr.decode()
+        self.assertIn(".githooks.before-galley", said)
+        self.assertEqual(sorted(path.name for path in (self.work / ".githooks.before-galley").iterdir()), ["journal.txt"])
+
     def test_a_hook_that_was_kept_later_runs(self):
         self.dispatcher(".git/hooks", ["pre-commit"])
         self.galley("hook", "install", "--hook", "pre-commit", expect=0)
