@@ -421,6 +421,11 @@ Result<Approved> approved_proposal(Session& session, Workspace& workspace) {
   }
   auto transaction = session.resume();
   if (!transaction && whole) return Approved{*whole, {}, {}};
+  if (!transaction && session.arguments().tx.empty()) {
+    return fail(ErrorKind::kNotFound, "stage.not_found",
+                "no open transaction here proposes '" + wanted +
+                    "'; to approve a proposal of another command, give all 64 digits of its id");
+  }
   if (!transaction) return fail(transaction.error());
   const Proposal proposal = transaction->proposal();
   if (whole && proposal.id() != *whole) return Approved{*whole, {}, {}};

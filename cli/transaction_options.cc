@@ -112,8 +112,10 @@ void add_gate_commands(OptionTable& table) {
           "approve", "Approve a proposal or a call that a rule asks about", kTransactionGroup)) {
     table.add_tx(approve);
     approve
-        ->add_option("proposal", args.proposal,
-                     "Id of the reviewed proposal, or its first digits; or call-ID of a call")
+        ->add_option(
+            "proposal", args.proposal,
+            "Id of the reviewed proposal, or the first digits of an open transaction's; or "
+            "call-ID of a call")
         ->required();
     approve->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
   }

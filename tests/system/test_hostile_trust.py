@@ -396,6 +396,17 @@ class Words(TrustCase):
         self.at_terminal("approve", proposal, answer="y", expect=0)
         self.galley("commit", expect=0, start_new_session=True)
 
+    def test_a_proposal_of_no_open_transaction_needs_its_whole_id(self):
+        self.write("galley.toml", '[[policy.rule]]\npaths = ["*"]\ndecision = "ask"\n')
+        patch = b"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
+        refused = self.galley("--json", "apply", "-", stdin=patch, expect=1, start_new_session=True)
+        proposal = json.loads(refused.stdout)["proposal"]
+        said = self.galley("approve", proposal[:12], expect=(1, 2)).stderr.decode()
+        self.assertIn(f"no open transaction here proposes '{proposal[:12]}'", said)
+        self.assertIn("give all 64 digits", said)
+        self.at_terminal("approve", proposal, answer="y", expect=0)
+        self.galley("apply", "-", stdin=patch, expect=0, start_new_session=True)
+
 
 class Roots(TrustCase):
     def test_a_galley_toml_below_a_root_does_not_make_a_root(self):
