@@ -26,6 +26,7 @@
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "engine/pipeline/maintenance.h"
 #include "engine/policy/finding_rules.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/stages/savepoints.h"
@@ -190,6 +191,11 @@ Result<int> status(Session& session) {
   size_t named = 0;
   if (const StateDirectory* state = persistent_of(*workspace).state()) {
     GALLEY_ASSIGN(damage, damage_text(*state, {}, document));
+    GALLEY_ASSIGN(const auto damaged, damaged_transactions(*state));
+    for (const std::string& id : damaged) {
+      damage += "warning: what is staged in transaction " + id +
+                " cannot be read; drop it with: " + session.hint("rollback --tx " + id) + "\n";
+    }
   }
   for (const StageStatus& stage : stages) {
     std::optional<Transaction> opened;

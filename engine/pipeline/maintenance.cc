@@ -426,6 +426,17 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   return cleared;
 }
 
+Result<std::vector<std::string>> damaged_transactions(const StateDirectory& state) {
+  std::vector<std::string> damaged;
+  GALLEY_ASSIGN(const auto stages, list_stages(state));
+  for (const StageInfo& info : stages) {
+    auto stage = StoredStage::open(state, info.id, std::chrono::milliseconds::zero());
+    const auto read = stage ? stage->load() : fail(stage.error());
+    if (!read && read.error().reason == "stage.damaged") damaged.push_back(info.id);
+  }
+  return damaged;
+}
+
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
   std::vector<Check> checks = {ok("root", workspace.root_path())};
   if (const Error* flaw = workspace.configuration_flaw()) {
@@ -453,6 +464,12 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
     for (const auto examine_part : {examine_recovery, examine_audit, examine_disk}) {
       GALLEY_ASSIGN(const Check check, examine_part(workspace));
       checks.push_back(check);
+    }
+    GALLEY_ASSIGN(const auto damaged, damaged_transactions(*persistent_of(workspace).state()));
+    for (const std::string& id : damaged) {
+      checks.push_back({"transactions", CheckStatus::kError,
+                        "what is staged in transaction " + id + " cannot be read",
+                        "drop it with: galley rollback --tx " + id});
     }
     GALLEY_ASSIGN(const auto rescued, list_rescued(workspace));
     if (!rescued.empty()) {

@@ -13,6 +13,8 @@
 
 namespace galley {
 
+class StateDirectory;
+
 /// Finishes or reverts interrupted transactions. Returns one sentence per action. With `dry_run` it
 /// only reports.
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run);
@@ -25,6 +27,9 @@ struct ClearedItem {
 
 /// Removes leftovers of dead processes, and history beyond the limits of `[history]`.
 Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run);
+
+/// The ids of stored transactions that cannot be read, for example after a power cut.
+Result<std::vector<std::string>> damaged_transactions(const StateDirectory& state);
 
 enum class CheckStatus : uint8_t { kOk, kWarning, kError };
 

@@ -69,6 +69,18 @@ class KillNine(SystemCase):
         slots = {path.name for path in (state / "slot").iterdir()} if (state / "slot").exists() else set()
         self.assertLessEqual(slots, kept, f"seed {seed}")
 
+    def test_a_stage_that_lost_its_contents_is_named(self):
+        for name in ("overlay", "about"):
+            transaction = self.galley("begin", expect=0).stdout.decode().strip()
+            self.galley("stage", stdin=b"--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n", expect=0)
+            for path in (self.work / ".galley" / "stage").rglob(name):
+                path.write_bytes(b"")  # as after a power cut
+            command = f"rollback --tx {transaction}"
+            self.assertIn(command, self.galley("status", expect=0).stderr.decode())
+            self.assertIn(command, self.galley("doctor", expect=1).stdout.decode())
+            self.galley(*command.split(), expect=0)
+            self.galley("doctor", expect=0)
+
     def test_a_killed_stager_leaves_nothing_but_what_gc_clears(self):
         before = snapshot(self.work)
         self.galley("begin", expect=0)
