@@ -571,7 +571,10 @@ Result<int> preview_edit(Session& session) {
 }
 
 Result<int> apply_edit(Session& session) {
-  if (session.arguments().edit.check || session.arguments().dry_run) return preview_edit(session);
+  const Arguments& arguments = session.arguments();
+  // git apply does not apply either with the options that show sizes.
+  const bool only_shows = arguments.diff.stat || arguments.diff.numstat;
+  if (arguments.edit.check || arguments.dry_run || only_shows) return preview_edit(session);
   Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));

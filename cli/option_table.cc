@@ -260,7 +260,9 @@ void OptionTable::add_verdicts(CLI::App* command) {
 
 void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {
   DiffArguments& diff = args_.diff;
-  command->add_flag("--stat", diff.stat, "Show a summary instead of the diff");
+  command->add_flag("--stat", diff.stat,
+                    takes_edits ? "Only show a summary, instead of the diff"
+                                : "Show a summary instead of the diff");
   command->add_flag("--numstat", diff.numstat, "As --stat, for programs");
   command->add_flag("--name-status", diff.name_status, "Show only what happens to which path");
   command->add_flag("--word-diff", diff.word_diff, "Show changed words");

@@ -322,6 +322,15 @@ class DryRun(CommandLineCase):
         self.assertEqual(self.run_here("apply", "-n", self.both, expect=0).out,
                          self.run_here("preview", self.both, expect=0).out)
 
+    def test_apply_only_shows_the_sizes_of_a_change(self):
+        """git: `git apply --stat` and `--numstat` change no file."""
+        for option in ("--stat", "--numstat"):
+            before = {path: path.read_bytes() for path in self.work.iterdir() if path.is_file()}
+            shown = self.run_here("preview", option, self.both, expect=0).out
+            self.assertEqual(self.run_here("apply", option, self.both, expect=0).out, shown)
+            after = {path: path.read_bytes() for path in self.work.iterdir() if path.is_file()}
+            self.assertEqual(before, after)
+
     def test_commit_n_shows_the_diff_and_keeps_the_transaction(self):
         """git: `git commit --dry-run` shows what would be committed."""
         self.run_here("begin", expect=0)
