@@ -809,6 +809,7 @@ Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
     outcome = void_choice(outcome->void_choices.front());
   }
   if (outcome && options.may_read) hide_unread(*outcome, options.may_read);
+  if (outcome) cut_long_lines(*outcome);
   if (!outcome || !outcome->is_staged) overlay.restore(std::move(before));
   return outcome;
 }

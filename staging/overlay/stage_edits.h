@@ -101,6 +101,10 @@ Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
 /// file keeps only the reason and line numbers.
 void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read);
 
+/// Cuts the lines of files that failures show after 4 KiB each. Drops a corrected hunk of over
+/// 64 KiB.
+void cut_long_lines(EditOutcome& outcome);
+
 /// The outcome as a text. It shows how the staged edits were placed. For each edit that does not
 /// fit, it shows the place, the difference and the remedy. After the first few of a file that fail
 /// for one reason it only counts those without a remedy.

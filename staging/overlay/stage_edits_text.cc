@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMaxShown = 40;
 constexpr size_t kFullyShown = 5;   ///< of the edits of a file that fail for one reason
 constexpr size_t kNamedEdits = 20;  ///< of those that are only counted
+constexpr size_t kMaxShownLine = 4096;
 constexpr size_t kMaxWordDiff = size_t{64} << 10U;
 
 std::string with_newline(std::string text) {
@@ -235,6 +236,42 @@ std::string word_diff_of(const EditFailure& failure) {
     return out;
   append_word_diff(expected, found, {}, out);
   return out;
+}
+
+namespace {
+
+/// Cuts each line after `kMaxShownLine` bytes, at the end of a character.
+void cut_long_lines(std::string& text) {
+  if (text.size() <= kMaxShownLine) return;
+  std::string out;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
+    const size_t last = from + kMaxShownLine;
+    if (end <= last) {
+      out.append(text, from, end - from);
+    } else {
+      size_t size = kMaxShownLine;
+      while (size > kMaxShownLine - 4 && (text[from + size] & 0xc0) == 0x80) --size;
+      out.append(text, from, size).append("…");
+      if (text[end - 1] == '\n') out.push_back('\n');
+    }
+    from = end;
+  }
+  text = std::move(out);
+}
+
+}  // namespace
+
+void cut_long_lines(EditOutcome& outcome) {
+  for (FileOutcome& file : outcome.files) {
+    if (file.earlier) cut_long_lines(file.earlier->changes);
+    for (EditFailure& failure : file.failures) {
+      for (std::string& line : failure.expected) cut_long_lines(line);
+      for (std::string& line : failure.found) cut_long_lines(line);
+      for (Candidate& candidate : failure.candidates) cut_long_lines(candidate.excerpt);
+      if (failure.rebased.size() > kMaxWordDiff) failure.rebased.clear();
+    }
+  }
 }
 
 void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read) {

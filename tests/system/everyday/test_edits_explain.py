@@ -54,6 +54,16 @@ class EditsExplain(EverydayCase):
         self.assertIn("line 2: looks like an edit, but is not one: '<<<<<<< ORIGINAL'", said)
         self.assertIn("[edit.unread]", said)
 
+    def test_long_lines_of_a_file_are_cut(self):
+        """git apply: an error names the line and does not print the file."""
+        (self.work / "long.txt").write_text("alpha beta \u00e9" * 200000 + "\nother\n")
+        block = "long.txt\n<<<<<<< SEARCH\nalpha beta alpha gamma\n=======\nx\n>>>>>>> REPLACE\n"
+        (self.scratch / "answer.md").write_text(block)
+        for options in ((), ("--json",)):
+            result = self.run_here(*options, "apply", self.scratch / "answer.md", expect=1)
+            self.assertIn("alpha beta", result.out + result.err)
+            self.assertLess(len(result.out + result.err), 20000)
+
     def test_calls_are_counted(self):
         """git: a dry run lists each command."""
         calls = [{"tool": "Write", "args": {"file_path": "new", "content": "x"}},
