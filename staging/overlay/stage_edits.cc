@@ -426,6 +426,13 @@ class Stager {
                         "stay, name it after '+++' in place of '/dev/null'",
                     path.str());
       }
+    } else if (edit.old_mode && !names_blob(edit.old_blob) && !file.content->empty()) {
+      return fail(ErrorKind::kRefused, "patch.delete_leaves_content",
+                  "line " + std::to_string(edit.document_line) + " of the patch deletes '" +
+                      path.str() +
+                      "', but nothing below it shows the content; send the hunks, too, or the "
+                      "'index' line",
+                  path.str());
     }
     if (is_produced(path)) {
       return fail(ErrorKind::kRefused, "patch.target_twice",

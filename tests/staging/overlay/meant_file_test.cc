@@ -173,6 +173,11 @@ TEST(MeantFile, ANewFileWithOldLinesIsTheOneThatExists) {
   EXPECT_EQ(missing.correction, "");
   EXPECT_EQ(refused("--- a/src/a.c\n+++ /dev/null\n" + hunk, {{"src/a.c", kThreeLines}}).reason,
             "patch.delete_leaves_content");
+  // Only an empty file needs no hunk and no index line.
+  EXPECT_EQ(refused("diff --git a/src/a.c b/src/a.c\ndeleted file mode 100644\n",
+                    {{"src/a.c", kThreeLines}})
+                .reason,
+            "patch.delete_leaves_content");
 }
 
 }  // namespace
