@@ -389,6 +389,7 @@ Result<PublishOutcome> BranchAttempt::prepare_and_move() {
   GALLEY_ASSIGN(slot_, target_.state.slots().open_writable_directory(slot_of(journal_.id)));
   GALLEY_TRY(write_commit());
   GALLEY_TRY(write_journal());
+  GALLEY_TRY(options_.check_not_stopped());
   const std::string& from = target_.judged.tip.commit;
   GALLEY_ASSIGN(const bool is_moved,
                 target_.branch.move(from, journal_.meta.git_commit,

@@ -127,6 +127,12 @@ class Publisher::Attempt {
   std::vector<std::string> met_;       ///< foreign files, and where they are now
 };
 
+Result<void> PublisherOptions::check_not_stopped() const {
+  if (!stop.stop_requested()) return {};
+  return fail(ErrorKind::kTimeout, "commit.cancelled",
+              "the commit was cancelled; nothing of it is on disk");
+}
+
 Publisher::Publisher(const WritableDirectory& workspace, const Clock& clock,
                      PublisherOptions options)
     : workspace_(&workspace), clock_(&clock), options_(std::move(options)) {}
@@ -384,6 +390,7 @@ Result<void> Publisher::Attempt::write_journal() {
     GALLEY_TRY(write_images(writer));
     GALLEY_TRY(writer.finish());
     trailer_.emplace(*journal_file_, writer);
+    GALLEY_TRY(options().check_not_stopped());
     return is_mutant(Mutant::kApplyBeforeCommit) ? Result<void>() : commit_point();
   };
   auto written = write();

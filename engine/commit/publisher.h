@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,14 @@ struct PublisherOptions {
   /// Another program made the change already: every path must hold its new state, and only the
   /// journal is written. A path that holds something else is a conflict.
   bool is_in_place = false;
+  /// A request before the commit point ends the commit.
+  std::stop_token stop;
   /// Replaces current_boot_id() in tests.
   std::optional<std::string> boot_id;
+
+  /// Checked right before the commit point.
+  /// Errors: kTimeout `commit.cancelled`.
+  [[nodiscard]] Result<void> check_not_stopped() const;
 };
 
 /// The only code that commits changes to the workspace.
@@ -70,7 +77,7 @@ struct PublisherOptions {
 /// Errors:    a conflict is an outcome. After an Error nothing has changed, except after
 ///            kUndecided. Then the commit point was passed, and the next open decides. It cannot
 ///            decide after `commit.state_lost`, because `.galley` was removed meanwhile. kTimeout
-///            `commit.locked`, kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo
+///            `commit.locked`, `commit.cancelled`, kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo
 ///            `journal.damaged`, kUsage `commit.empty`, kQuota `limit.*`.
 class Publisher {
  public:

@@ -335,6 +335,7 @@ Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval
   };
   std::vector<std::string> hook_failures;
   options.is_in_place = attempt.request.is_in_place;
+  options.stop = attempt.who.stop;
   if (workspace.place.branch() == nullptr) {
     ApplyHooks hooks = apply_hooks(workspace, hook_failures);
     options.before_apply = std::move(hooks.before);

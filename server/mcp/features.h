@@ -46,6 +46,9 @@ class McpRequest {
   [[nodiscard]] virtual const nlohmann::json& kept() const = 0;
   /// Keeps a state for the next round. The client stores it, but cannot change it.
   virtual void keep(nlohmann::ordered_json state) = 0;
+  /// The request has an effect that its client must know, so it is answered even if it was
+  /// cancelled.
+  virtual void answer_always() = 0;
   /// The session of McpArrival.
   [[nodiscard]] virtual const std::string& session() const = 0;
 };

@@ -24,6 +24,7 @@ class McpServer::Request final : public McpRequest {
                                     nlohmann::ordered_json params) override;
   [[nodiscard]] const nlohmann::json& kept() const override { return kept_; }
   void keep(nlohmann::ordered_json state) override { keeps_ = std::move(state); }
+  void answer_always() override { task_->is_owed = true; }
   [[nodiscard]] const std::string& session() const override { return task_->arrival.session; }
 
   /// Reads `inputResponses` and `requestState` of a later round.

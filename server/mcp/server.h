@@ -41,7 +41,7 @@ namespace galley {
 /// because waking another thread costs more than most calls. A second thread watches it, and takes
 /// over reading when the request takes long.
 ///
-/// Invariant: a request gets one answer, or none when it was cancelled; no input ends the server,
+/// Invariant: a request gets one answer, or none when it was cancelled before it had an effect; no input ends the server,
 ///            and the state that it keeps for a client is bounded. Requests of one lane
 ///            (McpFeatures::arrive) are handled in order, one at a time.
 /// Ownership: borrows features and clock; owns its threads.
@@ -128,7 +128,8 @@ class McpServer {
     Era era;
     McpArrival arrival;
     std::stop_source stop;
-    std::atomic<bool> is_silent = false;  ///< cancelled: it is not answered
+    std::atomic<bool> is_silent = false;  ///< cancelled: it is not answered, unless it is owed
+    std::atomic<bool> is_owed = false;    ///< it had an effect that its client must know
   };
   /// A stream of notifications that a stateless client asked for.
   struct Listener {

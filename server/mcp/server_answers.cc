@@ -117,7 +117,7 @@ bool McpServer::leave(const Running& task) {
   if (task.method == kCall) --calls_;
   if (!waiting_.empty() || is_over_) work_.notify_all();
   if (is_over_) wake_.notify_all();
-  return !task.is_silent;
+  return !task.is_silent || task.is_owed;
 }
 
 McpAnswer McpServer::run(Running& task) {

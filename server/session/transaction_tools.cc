@@ -378,7 +378,10 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   const std::vector<ReviewComment> comments = comments_on(*transaction);
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
   const auto* conflict = std::get_if<Conflict>(&outcome);
-  if (const auto* receipt = std::get_if<Receipt>(&outcome)) note_commit(receipt->id);
+  if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
+    note_commit(receipt->id);
+    request.answer_always();
+  }
   std::vector<PathConflict> listed;
   if (conflict != nullptr) listed = inner(*transaction).conflicts().value_or(listed);
   GALLEY_TRY(transaction.give_back(std::holds_alternative<Receipt>(outcome)));
@@ -542,7 +545,9 @@ Result<ordered_json> TransactionTools::undo(const json& arguments, McpRequest& r
     // Others may have taken it back meanwhile, or dropped it from the history.
     const bool is_gone = outcome ? std::holds_alternative<NothingToCommit>(*outcome)
                                  : outcome.error().kind == ErrorKind::kNotFound;
-    if (is_gone || (outcome && std::holds_alternative<Receipt>(*outcome))) forget_commit(id);
+    const bool is_undone = outcome && std::holds_alternative<Receipt>(*outcome);
+    if (is_gone || is_undone) forget_commit(id);
+    if (is_undone) request.answer_always();
     if (is_gone && named.empty()) continue;
     if (!outcome) return fail(outcome.error());
     return commit_result(*outcome, {});

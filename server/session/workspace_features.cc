@@ -499,6 +499,7 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   const auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return committed;
   transaction_tools_.note_commit(receipt->id);
+  request.answer_always();
   // The tool's answer stays, after the result of the commit.
   const std::string text = committed["content"][0]["text"].get<std::string>() +
                            result["content"][0]["text"].get<std::string>();

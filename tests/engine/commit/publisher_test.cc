@@ -354,6 +354,23 @@ TEST_P(PublisherFacts, TheHooksRunBeforeAndAfterTheSwaps) {
   EXPECT_EQ(seen, (std::vector<std::string>{"f 644 old", "f 644 new"}));
 }
 
+TEST_P(PublisherFacts, ACommitThatIsStoppedBeforeItsCommitPointHasNoEffect) {
+  put_file(ws(), "a", "old");
+  const Proposal proposal = ChangeBuilder(ws()).write("a", "new").proposal();
+  std::stop_source stop;
+  PublisherOptions options = test_options();
+  options.stop = stop.get_token();
+  options.records = [&](TxId) -> Result<std::vector<std::string>> {
+    stop.request_stop();
+    return std::vector<std::string>();
+  };
+  const auto stopped = publish(ws(), proposal, options);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().reason, "commit.cancelled");
+  EXPECT_EQ(picture_of(ws())["a"], "f 644 old");
+  EXPECT_EQ(must_publish(proposal).id, TxId{1});
+}
+
 TEST_P(PublisherFacts, ASaveJustBeforeTheSwapIsCaughtAndPutBack) {
   put_file(ws(), "a", "old a");
   put_file(ws(), "b", "old b");
