@@ -39,9 +39,13 @@ class McpRequest {
   /// Returns nullopt if the answer must come in a later round. Then the features must return at
   /// once. They are called again from the beginning when the answer arrives. `key` identifies the
   /// question within the request and must stay the same. In the handshake era this call waits for
-  /// the answer and never returns nullopt.
+  /// the answer and returns nullopt only after come_again(). While a request waits for an answer,
+  /// other requests of its lane that only read are handled.
   virtual std::optional<nlohmann::json> ask(std::string_view key, std::string_view method,
                                             nlohmann::ordered_json params) = 0;
+  /// From now on, the features are called again after each question in the handshake era too, so
+  /// that they hold nothing while it is open.
+  virtual void come_again() = 0;
   /// The state that was kept for the next round of this request; null in the first round.
   [[nodiscard]] virtual const nlohmann::json& kept() const = 0;
   /// Keeps a state for the next round. The client stores it, but cannot change it.
@@ -55,9 +59,10 @@ class McpRequest {
 
 /// What features say about a request when it arrives.
 struct McpArrival {
-  /// Requests of one lane are handled in order, one at a time. A request without a lane (an empty
+  /// Requests of one lane are handled in order, one at a time (but see McpRequest::ask). A request without a lane (an empty
   /// text) runs in parallel with all others.
   std::string lane = {};
+  bool only_reads = false;  ///< it may run while another request of its lane waits for an answer
   /// The session in which the client sent it, if features tell sessions of one client apart.
   std::string session = {};
 };

@@ -74,7 +74,8 @@ bool McpServer::Request::client_can(std::string_view capability) const {
 
 std::optional<json> McpServer::Request::ask(std::string_view key, std::string_view method,
                                             ordered_json params) {
-  if (!task_->era.is_stateless) return wait_for_answer(method, params);
+  const bool waits_here = !task_->era.is_stateless && !comes_again_;
+  if (waits_here) return wait_for_answer(method, params);
   const auto found = answers_.find(key);
   if (found != answers_.end()) return found->second;
   const std::string capability = capability_for(method);
@@ -89,12 +90,26 @@ std::optional<json> McpServer::Request::ask(std::string_view key, std::string_vi
   return {};
 }
 
+bool McpServer::Request::wait_for_answers() {
+  if (task_->era.is_stateless || open_.empty()) return false;
+  const ordered_json open = std::exchange(open_, ordered_json::object());
+  for (const auto& [key, question] : open.items()) {
+    answers_[key] = wait_for_answer(question["method"].get<std::string>(), question["params"]);
+  }
+  return true;
+}
+
 /// Sends the question and waits; returns `null` without an answer.
 json McpServer::Request::wait_for_answer(std::string_view method, const ordered_json& params) {
   if (!client_can(capability_for(method))) return nullptr;
   std::unique_lock lock(server_->mutex_);
   const RpcId id = "galley-" + std::to_string(++server_->last_question_);
   server_->questions_.emplace(id, Question{task_->origin.stream});
+  const std::string& lane = task_->arrival.lane;
+  if (!task_->is_guest) {
+    server_->asking_lanes_.insert(lane);
+    server_->work_.notify_all();
+  }
   lock.unlock();
   server_->send({request_line(id, method, params), task_->origin.stream});
   lock.lock();
@@ -104,6 +119,7 @@ json McpServer::Request::wait_for_answer(std::string_view method, const ordered_
   });
   const Question question = std::move(server_->questions_.at(id));
   server_->questions_.erase(id);
+  if (!task_->is_guest) server_->asking_lanes_.erase(lane);
   return question.is_answered ? question.answer : json(nullptr);
 }
 

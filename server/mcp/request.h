@@ -24,13 +24,17 @@ class McpServer::Request final : public McpRequest {
                                     nlohmann::ordered_json params) override;
   [[nodiscard]] const nlohmann::json& kept() const override { return kept_; }
   void keep(nlohmann::ordered_json state) override { keeps_ = std::move(state); }
+  void come_again() override { comes_again_ = true; }
   void answer_always() override { task_->is_owed = true; }
   [[nodiscard]] const std::string& session() const override { return task_->arrival.session; }
 
   /// Reads `inputResponses` and `requestState` of a later round.
   /// Errors: kInvalidParams for a state that was not made for this request.
   std::optional<RpcError> take_round();
-  /// The answer while questions are open.
+  /// Waits for the answers to the open questions of a request of the handshake era. Returns whether
+  /// there were any.
+  bool wait_for_answers();
+  /// The answer to a stateless request while questions are open.
   [[nodiscard]] std::optional<McpAnswer> open_questions() const;
 
  private:
@@ -41,6 +45,7 @@ class McpServer::Request final : public McpRequest {
   Running* task_;
   std::optional<nlohmann::json> progress_token_;
   double last_progress_ = -1;
+  bool comes_again_ = false;
   std::map<std::string, nlohmann::json, std::less<>> answers_;  ///< from the client, by key
   nlohmann::ordered_json open_ = nlohmann::ordered_json::object();
   std::optional<std::string> missing_;  ///< a required capability that the client lacks

@@ -43,7 +43,8 @@ namespace galley {
 ///
 /// Invariant: a request gets one answer, or none when it was cancelled before it had an effect; no input ends the server,
 ///            and the state that it keeps for a client is bounded. Requests of one lane
-///            (McpFeatures::arrive) are handled in order, one at a time.
+///            (McpFeatures::arrive) are handled in order, one at a time; while one waits for the
+///            client's answer, later ones that only read go first.
 /// Ownership: borrows features and clock; owns its threads.
 /// Threads:   serve(), take() and leave() are called from one thread, lose() from any, also by
 ///            `send`, and finish() from any, after them; `send` is called from several, one at a
@@ -129,6 +130,7 @@ class McpServer {
     McpArrival arrival;
     std::stop_source stop;
     std::atomic<bool> is_silent = false;  ///< cancelled: it is not answered, unless it is owed
+    bool is_guest = false;                ///< it runs in a lane whose request waits for an answer
     std::atomic<bool> is_owed = false;    ///< it had an effect that its client must know
   };
   /// A stream of notifications that a stateless client asked for.
@@ -212,9 +214,10 @@ class McpServer {
   std::condition_variable wake_;  ///< answers to our questions, and the end
   std::condition_variable work_;  ///< requests for a worker, and the end
   std::deque<Task> waiting_;
-  std::map<Key, Task> running_;       ///< includes waiting ones
-  std::set<std::string> busy_lanes_;  ///< lanes of requests in progress
-  size_t calls_ = 0;                  ///< calls of tools in progress
+  std::map<Key, Task> running_;         ///< includes waiting ones
+  std::set<std::string> busy_lanes_;    ///< lanes of requests in progress
+  std::set<std::string> asking_lanes_;  ///< those whose request waits for the client's answer
+  size_t calls_ = 0;                    ///< calls of tools in progress
   Reading reading_;
   std::condition_variable watch_;  ///< of the watching thread
   std::vector<std::thread> workers_;

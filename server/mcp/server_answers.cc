@@ -100,10 +100,13 @@ McpServer::Task McpServer::next_task() {
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
     Task task = *at;
     const bool is_call = task->method == kCall;
-    if (busy_lanes_.contains(task->arrival.lane) || (is_call && calls_ >= kMaxCalls)) continue;
+    const std::string& lane = task->arrival.lane;
+    const bool is_guest = task->arrival.only_reads && asking_lanes_.contains(lane);
+    if ((busy_lanes_.contains(lane) && !is_guest) || (is_call && calls_ >= kMaxCalls)) continue;
+    task->is_guest = is_guest;
     waiting_.erase(at);
     if (is_call) ++calls_;
-    if (!task->arrival.lane.empty()) busy_lanes_.insert(task->arrival.lane);
+    if (!lane.empty()) busy_lanes_.insert(lane);
     return task;
   }
   return nullptr;
@@ -113,7 +116,7 @@ McpServer::Task McpServer::next_task() {
 /// request may have the same id. Returns whether the request must be answered.
 bool McpServer::leave(const Running& task) {
   running_.erase(Key(task.origin.client, task.id));
-  busy_lanes_.erase(task.arrival.lane);
+  if (!task.is_guest) busy_lanes_.erase(task.arrival.lane);
   if (task.method == kCall) --calls_;
   if (!waiting_.empty() || is_over_) work_.notify_all();
   if (is_over_) wake_.notify_all();
@@ -129,6 +132,7 @@ McpAnswer McpServer::run(Running& task) {
       answered = *std::move(refused);
     } else {
       answered = answer(task, request);
+      while (request.wait_for_answers()) answered = answer(task, request);
       if (auto open = request.open_questions()) answered = *std::move(open);
     }
   } catch (const std::exception& error) {

@@ -187,6 +187,11 @@ bool TransactionTools::has(std::string_view name) {
                      [&](const Verb& verb) { return verb.name == name; });
 }
 
+bool TransactionTools::only_reads(std::string_view name) {
+  return std::any_of(verbs().begin(), verbs().end(),
+                     [&](const Verb& verb) { return verb.name == name && verb.is_read_only; });
+}
+
 bool TransactionTools::needs_tx(std::string_view name) {
   constexpr std::array<std::string_view, 5> kOthers = {
       "galley_begin", "galley_status", "galley_undo", "galley_log", "galley_output"};
@@ -194,9 +199,7 @@ bool TransactionTools::needs_tx(std::string_view name) {
 }
 
 bool TransactionTools::changes_staged(std::string_view name) {
-  return needs_tx(name) && std::any_of(verbs().begin(), verbs().end(), [&](const Verb& verb) {
-           return verb.name == name && !verb.is_read_only;
-         });
+  return needs_tx(name) && !only_reads(name);
 }
 
 ordered_json TransactionTools::call(const std::string& name, const json& arguments,
@@ -376,7 +379,10 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   asked.stop = request.stop();
   const std::string id = transaction->id();
   const std::vector<ReviewComment> comments = comments_on(*transaction);
-  GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
+  const auto committed = transaction->commit(asked);
+  // It may be on disk.
+  if (!committed && committed.error().kind == ErrorKind::kUndecided) request.answer_always();
+  GALLEY_ASSIGN(const CommitOutcome outcome, committed);
   const auto* conflict = std::get_if<Conflict>(&outcome);
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
     note_commit(receipt->id);

@@ -32,6 +32,8 @@ class TransactionTools {
   [[nodiscard]] static bool has(std::string_view name);
   /// Whether a tool of these works on one transaction, which is the connection's own without `tx`.
   [[nodiscard]] static bool needs_tx(std::string_view name);
+  /// Whether a tool of these changes nothing.
+  [[nodiscard]] static bool only_reads(std::string_view name);
   /// Whether a tool of these may change what a transaction stages, or end it.
   [[nodiscard]] static bool changes_staged(std::string_view name);
   /// Returns a `CallToolResult`, also for invalid arguments.

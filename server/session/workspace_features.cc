@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "base/printable.h"
@@ -12,6 +13,8 @@
 #include "engine/pipeline/workspace_state.h"
 #include "server/session/call_results.h"
 #include "server/session/long_output.h"
+#include "staging/overlay/proposal_diff.h"
+#include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
 #include "tools/tool.h"
@@ -71,7 +74,8 @@ constexpr size_t kMaxAskedDiff = 6'000;
 enum class ClientAnswer : uint8_t {
   kYes,
   kNo,
-  kNone,  ///< declined or dismissed, which some clients do by themselves
+  kDeclined,  ///< or dismissed, which some clients do by themselves
+  kNone,
 };
 
 /// Asks the client's user for approval.
@@ -88,7 +92,10 @@ Result<ClientAnswer> answer_of_client(McpRequest& request, const std::string& ke
   if (!said) {
     return fail(ErrorKind::kRefused, std::string(kUnanswered), "the client has not answered yet");
   }
-  if (!said->is_object() || text_member(*said, "action") != "accept") return ClientAnswer::kNone;
+  if (!said->is_object()) return ClientAnswer::kNone;
+  const std::string action = text_member(*said, "action");
+  if (action == "decline" || action == "cancel") return ClientAnswer::kDeclined;
+  if (action != "accept") return ClientAnswer::kNone;
   const auto content = said->find("content");
   if (content == said->end() || !content->is_object()) return ClientAnswer::kNone;
   const json approve = content->value("approve", json());
@@ -96,21 +103,52 @@ Result<ClientAnswer> answer_of_client(McpRequest& request, const std::string& ke
   return approve.get<bool>() ? ClientAnswer::kYes : ClientAnswer::kNo;
 }
 
+bool is_diff_of(std::string_view diff, const std::string& path) {
+  const std::string_view head = diff.substr(0, diff.find('\n'));
+  return head.starts_with("diff --git " + quote_path("a/" + path) + " ") ||
+         head.ends_with(" " + quote_path("b/" + path));
+}
+
+/// The printable diff, which begins with the files that a rule asks about.
+Result<std::string> asked_diff(const ApprovalQuestion& question) {
+  std::set<std::string> asked;
+  for (const Finding& finding : question.findings) {
+    const auto& all = question.questions;
+    if (std::find(all.begin(), all.end(), finding.message) != all.end()) asked.insert(finding.path);
+  }
+  std::string first;
+  std::string rest;
+  GALLEY_TRY(render_diff(question.proposed, ProposalDiffOptions(), [&](std::string_view diff) {
+    const bool is_asked = std::any_of(asked.begin(), asked.end(), [&](const std::string& path) {
+      return is_diff_of(diff, path);
+    });
+    (is_asked ? first : rest) += diff;
+  }));
+  return printable(first + rest);
+}
+
+/// Another proposal, and another rule that asks, need another answer.
+std::string question_key(const ApprovalQuestion& question) {
+  std::string asked = question.proposed.id().hex();
+  for (const std::string& sentence : question.questions) asked += '\0' + sentence;
+  return "approve-" + ContentId::of(asked).hex();
+}
+
 /// Returns the text of the question: the rules that ask, the paths, the diff. The agent chose most
-/// of it, so no character of it may control what shows the question. `tx` may be empty.
+/// of it, so no character of it may control what shows the question. Without a stored transaction,
+/// `tx` is empty, and no command shows the rest.
 Result<std::string> approval_text(const ApprovalQuestion& question, const std::string& tx) {
   std::string text = "This change needs your approval:\n";
   for (const std::string& sentence : question.questions) {
     text += "- " + printable_line(sentence) + "\n";
   }
   text += printable(changes_summary(question.proposed.changes()));
-  GALLEY_ASSIGN(const std::string raw_diff, render_diff(question.proposed));
-  const std::string diff = printable(raw_diff);
+  GALLEY_ASSIGN(const std::string diff, asked_diff(question));
   size_t next = 0;
   text += page_of(diff, 0, next, kMaxAskedDiff);
   if (next == 0) return text;
-  return text + "[" + std::to_string(diff.size() - next) + " more bytes: galley diff" +
-         (tx.empty() ? "" : " --tx " + printable_line(tx)) + "]\n";
+  return text + "[" + std::to_string(diff.size() - next) + " more bytes" +
+         (tx.empty() ? "" : ": galley diff --tx " + printable_line(tx)) + "]\n";
 }
 
 }  // namespace
@@ -125,12 +163,11 @@ Approver client_approver() {
       return answer;
     }
     GALLEY_ASSIGN(std::string text, approval_text(question, current_tx));
-    GALLEY_ASSIGN(
-        const ClientAnswer said,
-        answer_of_client(*request, "approve-" + question.proposed.id().hex(), std::move(text)));
+    GALLEY_ASSIGN(const ClientAnswer said,
+                  answer_of_client(*request, question_key(question), std::move(text)));
     answer.is_yes = said == ClientAnswer::kYes;
     answer.was_asked = said != ClientAnswer::kNone;
-    answer.by = "the client's user";
+    answer.by = said == ClientAnswer::kDeclined ? "the client or its user" : "the client's user";
     return answer;
   };
 }
@@ -302,6 +339,9 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   const CurrentRequest current(request, !commits ? std::string() : tx.empty() ? own : tx);
   refresh_tools();
   log_notices(request);
+  // The question of a commit holds nothing while it is open. Other calls have done a part of their
+  // work when they ask, so they wait.
+  if (commits) request.come_again();
   McpAnswer answered;
   if (options_.is_shared && tx.empty() && TransactionTools::needs_tx(name)) {
     answered = failed_result({ErrorKind::kUsage, "stage.which",
@@ -342,7 +382,14 @@ McpArrival WorkspaceFeatures::arrive(const std::string& method, const json& para
   const OpenTransactions::InSession session(arrival.session);
   const std::shared_lock rules(rules_mutex_);
   arrival.lane = lane_of(method, params);
+  arrival.only_reads = !arrival.lane.empty() && only_reads(text_member(params, "name"));
   return arrival;
+}
+
+bool WorkspaceFeatures::only_reads(const std::string& name) const {
+  if (TransactionTools::has(name)) return TransactionTools::only_reads(name);
+  const auto info = workspace_->tool(own_name(name));
+  return info && info->annotations.read_only;
 }
 
 std::string WorkspaceFeatures::lane_of(const std::string& method, const json& params) const {
@@ -357,8 +404,7 @@ std::string WorkspaceFeatures::lane_of(const std::string& method, const json& pa
   if (!tx.empty()) return tx == own ? own_lane : tx;
   if (options_.is_shared) return {};
   if (!own.empty() || TransactionTools::has(name)) return own_lane;
-  const auto info = workspace_->tool(own_name(name));
-  return info && info->annotations.read_only ? std::string() : own_lane;
+  return only_reads(name) ? std::string() : own_lane;
 }
 
 RpcError WorkspaceFeatures::unknown_tool(const std::string& name) const {

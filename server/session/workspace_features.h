@@ -74,6 +74,7 @@ class WorkspaceFeatures final : public McpFeatures {
   void on_change(Changed changed) override;
 
  private:
+  [[nodiscard]] bool only_reads(const std::string& name) const;
   [[nodiscard]] std::string lane_of(const std::string& method, const nlohmann::json& params) const;
   [[nodiscard]] RpcError unknown_tool(const std::string& name) const;
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;

@@ -676,16 +676,18 @@ class Asking(McpCase):
         said = self.connect().call("Bash", command="touch n1 n2 n3 n4 n5 n6 n7")
         self.assertEqual(len(said["structuredContent"]["needsApproval"]), 5)
 
-    def test_the_question_shows_the_diff_and_only_a_no_of_a_person_is_called_one(self):
+    def test_the_question_shows_the_diff_and_each_answer_is_called_what_it_is(self):
         client = self.connect(capabilities={"elicitation": {}})
         client.call("Write", file="notes.txt", content="x\n")
-        for answer, is_no in (({"action": "accept", "content": {"approve": False}}, True), ({"action": "decline"}, False),
-                              ({"action": "cancel"}, False), ({"action": 7}, False), (None, False)):
+        declined, unasked = "; the client or its user refused", "no person could be asked"
+        for answer, expected in (({"action": "accept", "content": {"approve": False}}, "; the client's user refused"),
+                                 ({"action": "decline"}, declined), ({"action": "cancel"}, declined),
+                                 ({"action": 7}, unasked), (None, unasked)):
             client.answers["elicitation/create"] = answer
             refused = self.text(client.call("galley_commit"))
             self.assertIn("@@ -0,0 +1 @@\n+x\n", client.questions[-1]["params"]["message"])
-            self.assertEqual("the client's user refused" in refused, is_no, answer)
-            self.assertEqual("no person could be asked" in refused, not is_no, answer)
+            self.assertIn(expected, refused)
+            self.assertEqual("no person could be asked" in refused, expected == unasked, answer)
             self.assertIn("galley approve", refused)
 
     def test_the_question_shows_characters_that_control_a_terminal_as_text(self):

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Commits by `galley mcp` that are cancelled or asked about, and what their answers say."""
 
+import re
+
 import hostile
 from terminal_session import wait_until
 from test_mcp import McpCase
@@ -30,6 +32,69 @@ class Cancelled(McpCase):
                 may_go.unlink()
         self.assertFalse((self.work / "staged").exists())
         self.assertTrue((self.work / "second").exists())
+
+
+class OpenQuestions(McpCase):
+    RULE = '[[policy.rule]]\npaths = ["deploy/"]\ndecision = "ask"\n'
+    YES = {"action": "accept", "content": {"approve": True}}
+
+    def asked(self, *options):
+        """A client whose change of deploy/x is asked about, and the id of that commit."""
+        (self.work / "galley.toml").write_text(self.RULE)
+        client = self.connect(*options, capabilities={"elicitation": {}})
+        client.answers_later = True
+        client.call("Write", file="a-padding.txt", content="x" * 40_000 + "\n")
+        client.call("Write", file="deploy/x", content="asked about\n")
+        commit = client.request("tools/call", {"name": "galley_commit", "arguments": {}})
+        wait_until(lambda: client.questions)
+        return client, commit
+
+    def answer(self, client, result):
+        client.send({"jsonrpc": "2.0", "id": client.questions[-1]["id"], "result": result})
+
+    def test_the_question_begins_with_the_files_that_the_rule_asks_about(self):
+        client, commit = self.asked()
+        message = client.questions[0]["params"]["message"]
+        self.assertLess(message.index("+asked about"), message.index("b/a-padding.txt"))
+        self.answer(client, self.YES)
+        self.assertFalse(client.answer_to(commit)["result"]["isError"])
+
+    def test_the_command_that_the_question_names_shows_the_rest_meanwhile(self):
+        client, commit = self.asked()
+        command = re.search(r"galley (diff --tx \w+)\]", client.questions[0]["params"]["message"])[1]
+        self.assertIn(b"x" * 40_000, self.galley(*command.split(), expect=0).stdout)
+        self.answer(client, self.YES)
+        self.assertFalse(client.answer_to(commit)["result"]["isError"])
+        self.assertEqual(len(client.questions), 1)
+
+    def test_calls_that_read_are_answered_meanwhile_and_others_wait_in_order(self):
+        client, commit = self.asked()
+        self.assertEqual(self.text(client.call("Read", file="a.txt")), "one\ntwo\n")
+        self.assertIn("deploy/x", self.text(client.call("galley_status")))
+        later = client.request("tools/call", {"name": "Write", "arguments": {"file": "later", "content": "x\n"}})
+        self.assertIn("asked about", self.text(client.call("Read", file="deploy/x")))
+        self.answer(client, self.YES)
+        self.assertEqual(client.answer_to(commit)["result"]["structuredContent"]["outcome"], "committed")
+        self.assertFalse(client.answer_to(later)["result"]["isError"])
+        self.assertFalse((self.work / "later").exists())
+
+    def test_a_yes_counts_only_for_what_was_asked(self):
+        client, commit = self.asked()
+        tx = re.search(r"--tx (\w+)\]", client.questions[0]["params"]["message"])[1]
+        self.galley("call", "--tx", tx, "Write", '{"file": "deploy/y", "content": "not asked about\\n"}', expect=0)
+        self.answer(client, self.YES)
+        wait_until(lambda: len(client.questions) == 2)
+        self.assertIn("+not asked about", client.questions[1]["params"]["message"])
+        self.answer(client, {"action": "decline"})
+        refused = client.answer_to(commit)["result"]
+        self.assertIn("; the client or its user refused", self.text(refused))
+        self.assertFalse((self.work / "deploy").exists())
+
+    def test_a_cancelled_question_ends_the_commit_and_others_go_on(self):
+        client, commit = self.asked()
+        client.tell("notifications/cancelled", {"requestId": commit})
+        self.assertIn("deploy/x", self.text(client.call("galley_status")))
+        self.assertTrue(client.call("galley_log")["structuredContent"]["commits"] == [])
 
 
 if __name__ == "__main__":

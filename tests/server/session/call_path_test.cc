@@ -37,6 +37,7 @@ class SilentRequest final : public McpRequest {
   }
   [[nodiscard]] const json& kept() const override { return kept_; }
   void keep(nlohmann::ordered_json) override {}
+  void come_again() override {}
   void answer_always() override {}
   [[nodiscard]] const std::string& session() const override { return session_; }
 
