@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/printable.h"
 #include "base/shell_word.h"
+#include "base/text.h"
 #include "server/session/conflict_answers.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
@@ -69,6 +71,11 @@ std::string finding_text(const Finding& finding) {
   return text;
 }
 
+/// The number of paths that a command changed; `changes` may list fewer.
+size_t changes_of_command(const ordered_json& data) {
+  return std::max(data["changes"].size(), data.value("stagedPaths", size_t{0}));
+}
+
 /// The result of a command and the paths that it changed, because files that it left are staged
 /// too.
 std::string command_text(const ordered_json& data) {
@@ -97,7 +104,7 @@ std::string command_text(const ordered_json& data) {
           text_member(change, "change") + " " + name_in_line(text_member(change, "path")) + "\n";
     }
     if (shown > kMaxCommandChanges) {
-      text += "and " + std::to_string(data["changes"].size() - kMaxCommandChanges) +
+      text += "and " + std::to_string(changes_of_command(data) - kMaxCommandChanges) +
               " more paths: galley_status\n";
     }
   }
@@ -181,16 +188,42 @@ ordered_json with_page_of_file(ordered_json data, const ToolInfo& tool) {
   return out;
 }
 
-/// Leniencies of an edit that the caller should know about.
+bool is_plain_placement(const ordered_json& edit) {
+  return text_member(edit, "step") == "exact" && edit.value("offset", 0) == 0 &&
+         edit.value("fuzz", 0) == 0 && !edit.contains("indent");
+}
+
+/// Edits that fit only inexactly, or away from the named place.
+std::vector<std::string> placements_of(const ordered_json& report) {
+  std::vector<std::string> notes;
+  for (const ordered_json& file : report.value("files", ordered_json::array())) {
+    for (const ordered_json& edit : file.value("placed", ordered_json::array())) {
+      if (is_plain_placement(edit)) continue;
+      const int offset = edit.value("offset", 0);
+      const int fuzz = edit.value("fuzz", 0);
+      notes.push_back(name_in_line(text_member(file, "path")) + ": edit " +
+                      std::to_string(edit.value("edit", 0)) + " is at line " +
+                      std::to_string(edit.value("line", 0)) + ", which fits by " +
+                      text_member(edit, "step") +
+                      (offset == 0 ? "" : ", offset " + std::to_string(offset)) +
+                      (fuzz == 0 ? "" : ", fuzz " + std::to_string(fuzz)));
+    }
+  }
+  return notes;
+}
+
+/// What the caller should know about an edit: inexact placements and leniencies.
 std::string notes_of(const ordered_json& data) {
   const auto report = data.find("report");
-  if (report == data.end() || !report->contains("leniencies")) return {};
+  if (report == data.end() || !report->is_object()) return {};
+  std::vector<std::string> notes = placements_of(*report);
+  for (const ordered_json& one : report->value("leniencies", ordered_json::array())) {
+    notes.push_back(text_member(one, "message") + " [" + text_member(one, "rule") + "]");
+  }
   std::string text;
-  size_t shown = 0;
-  for (const ordered_json& leniency : (*report)["leniencies"]) {
-    if (++shown > kMaxNotes) break;
-    text +=
-        "note: " + text_member(leniency, "message") + " [" + text_member(leniency, "rule") + "]\n";
+  for (size_t i = 0; i < std::min(notes.size(), kMaxNotes); ++i) text += "note: " + notes[i] + "\n";
+  if (notes.size() > kMaxNotes) {
+    text += "and " + counted(notes.size() - kMaxNotes, "more note") + "\n";
   }
   return text;
 }
@@ -351,9 +384,7 @@ bool is_plain_report(const ordered_json& report) {
     if (has_more) return false;
     if (!file.contains("placed")) continue;
     for (const ordered_json& edit : file["placed"]) {
-      const bool is_plain = text_member(edit, "step") == "exact" && edit.value("offset", 0) == 0 &&
-                            edit.value("fuzz", 0) == 0 && !edit.contains("indent");
-      if (!is_plain) return false;
+      if (!is_plain_placement(edit)) return false;
     }
   }
   return true;
@@ -375,6 +406,13 @@ ordered_json concise(const ordered_json& data) {
   return out;
 }
 
+/// The tool itself lists only the first changes, so a further cut does not know the number.
+void name_all_changes(size_t all, ordered_json& structured) {
+  const auto listed = structured.find("changes");
+  if (listed == structured.end() || listed->size() == all) return;
+  structured["leftOut"]["/changes"] = "the last " + std::to_string(all - listed->size()) + " items";
+}
+
 }  // namespace
 
 ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, const std::string& tx,
@@ -386,7 +424,11 @@ ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, co
     structured["needsApproval"].push_back(question);
     text.insert(0, "a person will be asked at the commit: " + printable_line(question) + "\n");
   }
-  return call_result(std::move(text), std::move(structured));
+  ordered_json out = call_result(std::move(text), std::move(structured));
+  if (result.data->contains("stagedPaths") && result.data->contains("changes")) {
+    name_all_changes(changes_of_command(*result.data), out["structuredContent"]);
+  }
+  return out;
 }
 
 namespace {
@@ -413,7 +455,7 @@ ordered_json verdict_answer(const Verdict& verdict) {
   out["findings"] = ordered_json::array();
   for (const Finding& finding : verdict.findings) {
     if (out["findings"].size() >= kMaxListed) {
-      out["findingsTruncated"] = true;
+      out["findingsLeftOut"] = verdict.findings.size() - kMaxListed;
       break;
     }
     out["findings"].push_back(finding_json(finding));
@@ -449,7 +491,7 @@ std::string verdict_summary(const Verdict& verdict) {
   return text;
 }
 
-ordered_json changed_paths(const ChangeSet& changes) {
+void add_changes(const ChangeSet& changes, ordered_json& structured) {
   ordered_json out = ordered_json::array();
   for (const Change& change : changes) {
     if (out.size() >= kMaxListed) break;
@@ -459,7 +501,8 @@ ordered_json changed_paths(const ChangeSet& changes) {
     if (change.renamed_from) one["from"] = change.renamed_from->str();
     out.push_back(std::move(one));
   }
-  return out;
+  structured["changes"] = std::move(out);
+  structured["count"] = changes.size();
 }
 
 ordered_json with_comments(ordered_json result, const std::vector<ReviewComment>& comments) {
@@ -528,12 +571,16 @@ ordered_json conflict_result(const Conflict& conflict, const std::vector<PathCon
     text += tx.empty() ? "look at these files again\n"
                        : "read these files again, take over what they are now with galley_rebase, "
                          "then commit again\n";
+    structured["count"] = conflict.paths.size();
     for (const Conflict::Path& path : conflict.paths) {
       if (structured["paths"].size() >= kMaxListed) break;
       ordered_json one = {{"path", path.path.str()}, {"message", path.message}};
       if (tx.empty() && !path.diff.empty()) one["diff"] = path.diff;
       structured["paths"].push_back(std::move(one));
       text += printable_line(path.message) + "\n" + (tx.empty() ? path.diff : std::string());
+    }
+    if (conflict.paths.size() > kMaxListed) {
+      text += "and " + std::to_string(conflict.paths.size() - kMaxListed) + " more\n";
     }
   } else {
     const ordered_json found = conflicts_json(listed);
@@ -559,7 +606,7 @@ ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) 
   }
   structured["outcome"] = "committed";
   structured["id"] = receipt->id.str();
-  structured["changes"] = changed_paths(receipt->changes);
+  add_changes(receipt->changes, structured);
   structured["warnings"] = receipt->warnings;
   // Without an id, galley_undo takes back no undo.
   const std::string id = receipt->id.str();

@@ -46,8 +46,9 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 /// message of a refusal is left out if a finding has it.
 [[nodiscard]] nlohmann::ordered_json verdict_answer(const Verdict& verdict);
 [[nodiscard]] std::string verdict_summary(const Verdict& verdict);
+/// Adds the first changed paths as `changes`, and the number of all as `count`.
+void add_changes(const ChangeSet& changes, nlohmann::ordered_json& structured);
 /// The changed paths, a line each: `M src/a.txt`.
-[[nodiscard]] nlohmann::ordered_json changed_paths(const ChangeSet& changes);
 [[nodiscard]] std::string changes_summary(const ChangeSet& changes);
 /// Adds what a person wrote about the transaction in `galley review`, if anything.
 [[nodiscard]] nlohmann::ordered_json with_comments(nlohmann::ordered_json result,

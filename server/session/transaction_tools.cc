@@ -152,6 +152,7 @@ ordered_json summary_json(const TxSummary& tx) {
   if (tx.undoes) out["undoes"] = tx.undoes->str();
   if (tx.undone_by) out["undoneBy"] = tx.undone_by->str();
   if (!tx.problem.empty()) out["problem"] = tx.problem;
+  out["count"] = tx.paths.size();
   out["paths"] = ordered_json::array();
   for (const TxSummary::Path& path : tx.paths) {
     out["paths"].push_back({{"path", path.path.str()}, {"change", std::string(1, path.status)}});
@@ -262,8 +263,7 @@ Result<ordered_json> TransactionTools::status(const std::string& tx) {
     const Proposal proposal = transaction->proposal();
     structured["tx"] = transaction->id();
     structured["proposal"] = proposal.id().hex();
-    structured["changes"] = changed_paths(proposal.changes());
-    structured["count"] = proposal.changes().size();
+    add_changes(proposal.changes(), structured);
     for (const ReviewComment& one : comments_on(*transaction)) {
       structured["comments"].push_back({{"on", one.on}, {"text", one.text}});
     }
@@ -291,6 +291,8 @@ Result<ordered_json> TransactionTools::show_status(const json& arguments) {
       text += change["change"].get<std::string>() + " " +
               name_in_line(text_member(change, "path")) + "\n";
     }
+    const size_t left = structured["count"].get<size_t>() - structured["changes"].size();
+    if (left > 0) text += "and " + std::to_string(left) + " more\n";
     if (structured["changes"].empty()) text += "nothing is staged\n";
     for (const ordered_json& comment : structured.value("comments", ordered_json::array())) {
       text += "comment of a person on " + name_in_line(text_member(comment, "on")) + ": " +
@@ -346,7 +348,7 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
     GALLEY_ASSIGN(const Preview shown, transaction->preview(progress_to(request)));
     structured["tx"] = transaction->id();
     structured["proposal"] = shown.proposal.id().hex();
-    structured["changes"] = changed_paths(shown.proposal.changes());
+    add_changes(shown.proposal.changes(), structured);
     structured["verdict"] = verdict_answer(shown.verdict);
     text = verdict_summary(shown.verdict) + changes_summary(shown.proposal.changes());
     if (with_diff) {
@@ -487,7 +489,7 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
                   without(transaction->proposal(), *paths, workspace_->root_path()));
     GALLEY_TRY(transaction->keep_part(kept));
     ordered_json structured = {{"dropped", true}, {"tx", transaction->id()}};
-    structured["changes"] = changed_paths(kept.changes());
+    add_changes(kept.changes(), structured);
     GALLEY_TRY(transaction.give_back());
     return call_result("dropped; still staged:\n" + changes_summary(kept.changes()),
                        std::move(structured));

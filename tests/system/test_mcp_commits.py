@@ -97,5 +97,39 @@ class OpenQuestions(McpCase):
         self.assertTrue(client.call("galley_log")["structuredContent"]["commits"] == [])
 
 
+class Answers(McpCase):
+    # Limit: kMaxListed of server/session/call_results.cc
+    def test_a_cut_list_says_how_many_there_are(self):
+        self.need_walls()
+        client = self.connect()
+        made = client.call("Bash", command="for i in $(seq 1200); do echo > g$i; done")
+        listed = len(made["structuredContent"]["changes"])
+        self.assertEqual(made["structuredContent"]["leftOut"]["/changes"], f"the last {1200 - listed} items")
+        self.assertIn("and 1180 more paths", self.text(made))
+        for name in ("galley_status", "galley_preview", "galley_validate", "galley_commit", "galley_undo"):
+            with self.subTest(name):
+                said = client.call(name)
+                self.assertEqual(said["structuredContent"]["count"], 1200)
+                self.assertEqual(len(said["structuredContent"]["changes"]), 200)
+                self.assertTrue("and 1000 more\n" in self.text(said) or name == "galley_preview", self.text(said)[-200:])
+        commits = client.call("galley_log")["structuredContent"]["commits"]
+        self.assertEqual([one["count"] for one in commits], [1200, 1200])
+
+    def test_the_text_names_an_edit_that_fits_only_inexactly(self):
+        (self.work / "t.py").write_text("\tif x:\n\t\treturn 1\n")
+        (self.work / "o.txt").write_text("".join(f"l{n}\n" for n in range(100)))
+        (self.work / "f.txt").write_text("a\nb\nc\nd\ne\nf\n")
+        client = self.connect()
+        moved = "--- a/o.txt\n+++ b/o.txt\n@@ -3,3 +3,3 @@\n l49\n-l50\n+L50\n l51\n"
+        other = "--- a/f.txt\n+++ b/f.txt\n@@ -1,5 +1,5 @@\n A\n b\n-c\n+C\n d\n e\n"
+        for arguments, note in (
+                ({"file": "t.py", "old_string": "    if x:\n        return 1\n", "new_string": "    if x:\n        return 2\n"},
+                 "note: t.py: edit 1 is at line 1, which fits by white_space\n"),
+                ({"file": "o.txt", "patch": moved}, "note: o.txt: edit 1 is at line 50, which fits by offset, offset 47\n"),
+                ({"file": "f.txt", "patch": other}, "note: f.txt: edit 1 is at line 1, which fits by fuzz, fuzz 1\n")):
+            self.assertIn(note, self.text(client.call("Edit", **arguments)))
+        self.assertNotIn("note:", self.text(client.call("Edit", file="a.txt", old_string="one", new_string="ONE")))
+
+
 if __name__ == "__main__":
     hostile.main()
