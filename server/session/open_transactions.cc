@@ -159,7 +159,8 @@ Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
     return resume(whole);
   }
   // If it was committed or dropped in the meantime, another transaction is begun, but only once.
-  for (bool is_again = false;; is_again = true) {
+  std::string ended;
+  while (true) {
     std::string own;
     bool is_new = false;
     {
@@ -171,8 +172,13 @@ Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
       }
     }
     auto lease = resume(own);
-    if (lease) lease->slot_->is_kept_empty &= !is_new;
-    if (lease || is_again || lease.error().reason != "stage.not_found") return lease;
+    if (lease) {
+      lease->slot_->is_kept_empty &= !is_new;
+      lease->ended_ = std::move(ended);
+      return lease;
+    }
+    if (!ended.empty() || lease.error().reason != "stage.not_found") return lease;
+    ended = own;
   }
 }
 

@@ -131,6 +131,8 @@ class OpenTransactions::Lease {
   [[nodiscard]] explicit operator bool() const { return slot_ != nullptr; }
   [[nodiscard]] Transaction* operator->() const { return slot_->transaction.get(); }
   [[nodiscard]] Transaction& operator*() const { return *slot_->transaction; }
+  /// The connection's own transaction before this one, if others committed or dropped it.
+  [[nodiscard]] const std::string& ended() const { return ended_; }
   /// The transaction stays open also while nothing is staged in it.
   void keep_empty() { slot_->is_kept_empty = true; }
   /// Saves the staged changes; `is_over` after a commit or a rollback.
@@ -143,6 +145,7 @@ class OpenTransactions::Lease {
 
   OpenTransactions* owner_ = nullptr;
   std::string id_;
+  std::string ended_;
   std::shared_ptr<Slot> slot_;
   std::unique_lock<std::mutex> lock_;
 };

@@ -287,6 +287,9 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
     input["properties"]["tx"] = {{"type", "string"}};
   }
   ordered_json output = ordered_json::parse(info.output_schema);
+  if (output.contains("properties")) {
+    output["properties"]["endedTx"] = {{"type", "string"}};
+  }
   if (output.contains("properties") && !info.annotations.read_only) {
     output["properties"]["needsApproval"] = {{"type", "array"}};
     if (options_.is_shared) output["properties"]["tx"] = {{"type", "string"}};
@@ -465,6 +468,14 @@ std::vector<std::string> changed_by(const ToolResult& called) {
   return paths;
 }
 
+/// What the agent staged before is not in the transaction that this call began.
+void tell_ended(const std::string& tx, ordered_json& result) {
+  result["structuredContent"]["endedTx"] = tx;
+  std::string& text = result["content"][0]["text"].get_ref<std::string&>();
+  text.insert(0, "transaction " + tx + " was committed or dropped elsewhere (see galley_log); " +
+                     "this call began another\n");
+}
+
 }  // namespace
 
 ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
@@ -510,6 +521,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (!only_reads) notify_resource_changed(id);
   ordered_json result = tool_call_result(called, info, has_tx ? id : std::string(), questions);
   if (options_.is_shared && called.ok && has_tx) result["structuredContent"]["tx"] = id;
+  if (!lent->ended().empty()) tell_ended(lent->ended(), result);
   return result;
 }
 

@@ -74,8 +74,9 @@ class OpenQuestions(McpCase):
         later = client.request("tools/call", {"name": "Write", "arguments": {"file": "later", "content": "x\n"}})
         self.assertIn("asked about", self.text(client.call("Read", file="deploy/x")))
         self.answer(client, self.YES)
-        self.assertEqual(client.answer_to(commit)["result"]["structuredContent"]["outcome"], "committed")
-        self.assertFalse(client.answer_to(later)["result"]["isError"])
+        answers = {}
+        self.assertEqual(client.answer_to(commit, answers)["result"]["structuredContent"]["outcome"], "committed")
+        self.assertFalse(client.answer_to(later, answers)["result"]["isError"])
         self.assertFalse((self.work / "later").exists())
 
     def test_a_yes_counts_only_for_what_was_asked(self):
@@ -129,6 +130,21 @@ class Answers(McpCase):
                 ({"file": "f.txt", "patch": other}, "note: f.txt: edit 1 is at line 1, which fits by fuzz, fuzz 1\n")):
             self.assertIn(note, self.text(client.call("Edit", **arguments)))
         self.assertNotIn("note:", self.text(client.call("Edit", file="a.txt", old_string="one", new_string="ONE")))
+
+
+class EndedElsewhere(McpCase):
+    def test_a_call_says_that_another_terminal_ended_the_transaction_before(self):
+        for command in ("rollback", "commit"):
+            client = self.connect()
+            client.call("Write", file="first", content="1\n")
+            tx = client.call("galley_status")["structuredContent"]["tx"]
+            self.galley(command, expect=0)
+            told = client.call("Write", file="second", content="2\n")
+            self.assertEqual(told["structuredContent"]["endedTx"], tx)
+            self.assertIn(f"transaction {tx} was committed or dropped elsewhere", self.text(told))
+            self.assertNotIn("endedTx", client.call("Write", file="third", content="3\n")["structuredContent"])
+            self.assertEqual(client.call("galley_status")["structuredContent"]["count"], 2)
+            self.galley("rollback", expect=0)
 
 
 if __name__ == "__main__":
