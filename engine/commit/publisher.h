@@ -77,8 +77,9 @@ struct PublisherOptions {
 /// Errors:    a conflict is an outcome. After an Error nothing has changed, except after
 ///            kUndecided. Then the commit point was passed, and the next open decides. It cannot
 ///            decide after `commit.state_lost`, because `.galley` was removed meanwhile. kTimeout
-///            `commit.locked`, `commit.cancelled`, kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo
-///            `journal.damaged`, kUsage `commit.empty`, kQuota `limit.*`.
+///            `commit.locked`, `commit.cancelled`, kRefused `commit.hard_link`,
+///            `commit.crosses_mount`, `path.*`, kIo `journal.damaged`, kUsage `commit.empty`,
+///            kQuota `limit.*`.
 class Publisher {
  public:
   Publisher(const WritableDirectory& workspace, const Clock& clock, PublisherOptions options = {});

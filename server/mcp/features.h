@@ -59,8 +59,8 @@ class McpRequest {
 
 /// What features say about a request when it arrives.
 struct McpArrival {
-  /// Requests of one lane are handled in order, one at a time (but see McpRequest::ask). A request without a lane (an empty
-  /// text) runs in parallel with all others.
+  /// Requests of one lane are handled in order, one at a time (but see McpRequest::ask). A request
+  /// without a lane (an empty text) runs in parallel with all others.
   std::string lane = {};
   bool only_reads = false;  ///< it may run while another request of its lane waits for an answer
   /// The session in which the client sent it, if features tell sessions of one client apart.

@@ -41,10 +41,10 @@ namespace galley {
 /// because waking another thread costs more than most calls. A second thread watches it, and takes
 /// over reading when the request takes long.
 ///
-/// Invariant: a request gets one answer, or none when it was cancelled before it had an effect; no input ends the server,
-///            and the state that it keeps for a client is bounded. Requests of one lane
-///            (McpFeatures::arrive) are handled in order, one at a time; while one waits for the
-///            client's answer, later ones that only read go first.
+/// Invariant: a request gets one answer, or none when it was cancelled before it had an effect; no
+///            input ends the server, and the state that it keeps for a client is bounded. Requests
+///            of one lane (McpFeatures::arrive) are handled in order, one at a time; while one
+///            waits for the client's answer, later ones that only read go first.
 /// Ownership: borrows features and clock; owns its threads.
 /// Threads:   serve(), take() and leave() are called from one thread, lose() from any, also by
 ///            `send`, and finish() from any, after them; `send` is called from several, one at a

@@ -468,7 +468,7 @@ std::vector<std::string> changed_by(const ToolResult& called) {
   return paths;
 }
 
-/// What the agent staged before is not in the transaction that this call began.
+/// The new transaction does not contain what the agent staged before.
 void tell_ended(const std::string& tx, ordered_json& result) {
   result["structuredContent"]["endedTx"] = tx;
   std::string& text = result["content"][0]["text"].get_ref<std::string&>();

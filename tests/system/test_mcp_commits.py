@@ -99,7 +99,6 @@ class OpenQuestions(McpCase):
 
 
 class Answers(McpCase):
-    # Limit: kMaxListed of server/session/call_results.cc
     def test_a_cut_list_says_how_many_there_are(self):
         self.need_walls()
         client = self.connect()
