@@ -19,6 +19,11 @@
 #include "staging/sandbox/helper/monitor.h"
 #include "staging/sandbox/helper/walls.h"
 
+/// As in cmake/single_file.cc.
+namespace __gnu_cxx {
+void __verbose_terminate_handler() { std::abort(); }  // NOLINT(bugprone-reserved-identifier)
+}  // namespace __gnu_cxx
+
 namespace galley {
 namespace {
 
