@@ -36,8 +36,8 @@ class Rules {
   /// error the rules are those from before.
   /// Errors: those of load_config, parse_config and is_trusted.
   Result<std::vector<std::string>> read(const Place& place, const WorkspaceOptions& options);
-  /// Whether galley.toml or the trust in it changed since read(). Costs two stats, and reads the file
-  /// if they differ. The file of --config and the rules of a git branch are not watched.
+  /// Whether galley.toml or the trust in it changed since read(). Costs two stats, and reads the
+  /// file if they differ. The file of --config and the rules of a git branch are not watched.
   [[nodiscard]] bool are_outdated(const Place& place, const WorkspaceOptions& options) const;
   /// Reads new grants and revocations. Costs one stat if nothing changed.
   /// Errors: those of GrantStore; after one, agents may do nothing.

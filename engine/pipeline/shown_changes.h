@@ -14,8 +14,8 @@ namespace galley {
 
 /// What an agent is shown of changes (docs/policy.md). Someone without a name sees everything.
 
-/// Returns the diff of a proposal. Files that the agent may not read are left out, and a line at
-/// the end names each of them. Errors: those of render_diff().
+/// Returns the diff of a proposal. A line at its end names each file that the agent may not read.
+/// Errors: those of render_diff().
 [[nodiscard]] Result<std::string> diff_shown_to(std::string_view agent, const Workspace& workspace,
                                                 const Proposal& proposal);
 

@@ -43,8 +43,8 @@ class StoredTools {
 /// Rules::are_outdated() of an open workspace.
 [[nodiscard]] bool are_rules_outdated(const Workspace& workspace);
 
-/// Reads galley.toml of an open workspace again. Returns notices, one line each. No other thread may
-/// use the workspace, and none of its transactions may be open.
+/// Reads galley.toml of an open workspace again. Returns notices, one line each. No other thread
+/// may use the workspace, and none of its transactions may be open.
 /// Errors: those of Workspace::open() about galley.toml; then the rules stay outdated.
 Result<std::vector<std::string>> read_rules_again(const Workspace& workspace);
 

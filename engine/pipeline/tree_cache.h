@@ -29,9 +29,9 @@ struct CheckedOutTree {
 ///         files/   the tree           lock   held shared by users, exclusively by a writer
 ///         tree     its id and a stamp; absent while files/ is being changed
 ///
-/// The stamp covers the inodes and times of all directories. A tree that no longer fits its stamp is
-/// written anew, because programs that clean caches also remove single files. A file that a program
-/// changed in place is not noticed.
+/// The stamp covers the inodes and times of all directories. A tree that no longer fits its stamp
+/// is written anew, because programs that clean caches also remove single files. A file that a
+/// program changed in place is not noticed.
 ///
 /// To lay out another tree, only its differences to the tree in a free place are written. It is the
 /// nearest one; if none is near, an unused place, then the oldest.

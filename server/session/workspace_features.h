@@ -80,8 +80,8 @@ class WorkspaceFeatures final : public McpFeatures {
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;
   /// The name of a tool without the prefix of this connection; empty if it lacks that.
   [[nodiscard]] std::string own_name(const std::string& shown) const;
-  /// Holds the rules as galley.toml has them now. If a person changed it, they are read again when no
-  /// call runs any more.
+  /// Holds the rules as galley.toml has them now. If a person changed it, they are read again when
+  /// no call runs any more.
   /// Errors: kConflict `config.changed` if a call runs too long; those of read_rules_again().
   Result<std::shared_lock<std::shared_timed_mutex>> hold_rules(const std::stop_token& stop = {});
   /// Tells the client once what people should know about the workspace.
