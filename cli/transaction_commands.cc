@@ -173,9 +173,24 @@ Result<std::string> first_paths(Session& session, const StageStatus& stage) {
   return text.substr(0, end) + "    all: " + session.hint("status --tx " + stage.id) + "\n";
 }
 
+/// A warning for each open transaction that is not among the readable ones because it is damaged.
+Result<std::string> unreadable_text(Session& session, const Workspace& workspace,
+                                    const std::vector<StageStatus>& readable) {
+  std::string text;
+  const StateDirectory* state = persistent_of(workspace).state();
+  if (state == nullptr) return text;
+  GALLEY_ASSIGN(const auto damaged, damaged_transactions(*state, readable));
+  for (const std::string& id : damaged) {
+    text += "warning: what is staged in transaction " + id +
+            " cannot be read; drop it with: " + session.hint("rollback --tx " + id) + "\n";
+  }
+  return text;
+}
+
 Result<int> status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(auto stages, workspace->stages());
+  GALLEY_ASSIGN(const std::string unreadable, unreadable_text(session, *workspace, stages));
   const std::string& agent = session.arguments().global.agent;
   if (const std::string& wanted = session.arguments().tx; !wanted.empty()) {
     std::erase_if(stages, [&](const auto& stage) { return !stage.id.starts_with(wanted); });
@@ -191,12 +206,8 @@ Result<int> status(Session& session) {
   size_t named = 0;
   if (const StateDirectory* state = persistent_of(*workspace).state()) {
     GALLEY_ASSIGN(damage, damage_text(*state, {}, document));
-    GALLEY_ASSIGN(const auto damaged, damaged_transactions(*state));
-    for (const std::string& id : damaged) {
-      damage += "warning: what is staged in transaction " + id +
-                " cannot be read; drop it with: " + session.hint("rollback --tx " + id) + "\n";
-    }
   }
+  damage += unreadable;
   for (const StageStatus& stage : stages) {
     std::optional<Transaction> opened;
     if (&stage == shown && !stage.is_held) {

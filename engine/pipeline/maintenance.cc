@@ -426,10 +426,14 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   return cleared;
 }
 
-Result<std::vector<std::string>> damaged_transactions(const StateDirectory& state) {
+Result<std::vector<std::string>> damaged_transactions(
+    const StateDirectory& state, const std::vector<Workspace::Stage>& readable) {
   std::vector<std::string> damaged;
   GALLEY_ASSIGN(const auto stages, list_stages(state));
   for (const StageInfo& info : stages) {
+    const bool was_read = std::any_of(readable.begin(), readable.end(),
+                                      [&](const auto& one) { return one.id == info.id; });
+    if (was_read) continue;
     auto stage = StoredStage::open(state, info.id, std::chrono::milliseconds::zero());
     const auto read = stage ? stage->load() : fail(stage.error());
     if (!read && read.error().reason == "stage.damaged") damaged.push_back(info.id);

@@ -28,8 +28,10 @@ struct ClearedItem {
 /// Removes leftovers of dead processes, and history beyond the limits of `[history]`.
 Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run);
 
-/// The ids of stored transactions that cannot be read, for example after a power cut.
-Result<std::vector<std::string>> damaged_transactions(const StateDirectory& state);
+/// The ids of stored transactions that cannot be read, for example after a power cut. `readable`
+/// were just read, and are not read again.
+Result<std::vector<std::string>> damaged_transactions(
+    const StateDirectory& state, const std::vector<Workspace::Stage>& readable = {});
 
 enum class CheckStatus : uint8_t { kOk, kWarning, kError };
 
