@@ -30,11 +30,11 @@ Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions&
   return strict_defaults();
 }
 
-/// The hash of galley.toml; of no bytes if there is none.
+/// As Config::text, without parsing.
 Result<ContentId> text_of(const Directory& root) {
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(kConfigFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(path));
-  if (stat.kind == FileKind::kAbsent) return ContentId::of("");
+  if (stat.kind == FileKind::kAbsent) return ContentId();
   GALLEY_ASSIGN(const std::string text, read_file(root, path, limits::kMaxConfigBytes));
   return ContentId::of(text);
 }
@@ -48,7 +48,6 @@ constexpr int64_t kSettledAfterNs = 2'000'000'000;
 Result<std::vector<std::string>> Rules::read(const Place& place, const WorkspaceOptions& options) {
   std::vector<std::string> notices;
   const Sources now = sources(place);
-  const auto text = text_of(place.files());
   std::optional<Error> found;
   GALLEY_ASSIGN(Config fresh, read_usable_config(place.files(), options, found));
   const TrustPart part = trust_part_of(fresh);
@@ -56,7 +55,7 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
   config = std::move(fresh);
   flaw = std::move(found);
   trust_part = part;
-  text_ = text.value_or(ContentId());
+  text_ = flaw ? text_of(place.files()).value_or(ContentId()) : config.text;
   is_trusted_ = counts;
   const std::lock_guard guard(mutex_);
   last_seen_ = now;

@@ -57,7 +57,7 @@ class Rules {
   };
   [[nodiscard]] Sources sources(const Place& place) const;
 
-  ContentId text_;             ///< of galley.toml, as read() found it; of no bytes without the file
+  ContentId text_;             ///< of galley.toml, as read() found it; none without the file
   bool is_trusted_ = false;    ///< with `trust_part`
   mutable Sources last_seen_;  ///< guarded by mutex_; `text_` and `is_trusted_` were right then
   std::shared_ptr<GrantBook> grant_book_ = std::make_shared<GrantBook>();

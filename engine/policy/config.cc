@@ -435,7 +435,9 @@ Result<Config> load_config(const Directory& root) {
                 path.str());
   }
   GALLEY_ASSIGN(const std::string text, read_file(root, path, limits::kMaxConfigBytes));
-  return parse_config(text, kConfigFileName);
+  GALLEY_ASSIGN(Config config, parse_config(text, kConfigFileName));
+  config.text = ContentId::of(text);
+  return config;
 }
 
 Result<Config> load_other_config(const std::string& file) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/glob.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/policy/capability.h"
 #include "engine/policy/finding.h"
@@ -246,6 +247,7 @@ struct EditsConfig {
 /// The contents of galley.toml. A default-constructed value is the configuration without a file.
 struct Config {
   std::string file;  ///< `galley.toml`, or empty without a file
+  ContentId text;    ///< of galley.toml as load_config() found it; none without the file
   /// How records name the file if it is another one than galley.toml: its path and SHA-256.
   std::string other_file;
   /// Whether edits may change galley.toml. Only a person's own configuration can set this, a
