@@ -279,9 +279,7 @@ Json sage_result(const ToolShape& shape, const std::string& /*tool*/, const std:
 Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std::string& /*id*/,
                  const ToolResult& result) {
   std::string error;
-  if (!result.ok) {
-    error = std::string(error_code_in(shape, *result.error)) + ": " + result.error->message;
-  }
+  if (!result.ok) error = error_line_in(shape, *result.error);
   // An initializer list would copy the text, which may be large.
   Json out = object_with_room(5);
   out["success"] = result.ok;
@@ -385,6 +383,10 @@ Result<const ToolShape*> tool_shape_named(std::string_view name) {
 std::string_view error_code_in(const ToolShape& shape, const ToolError& error) {
   if (error.reason == "tool.threw" || error.reason == "tool.output") return shape.internal_code;
   return shape.codes.at(static_cast<size_t>(error.code));
+}
+
+std::string error_line_in(const ToolShape& shape, const ToolError& error) {
+  return std::string(error_code_in(shape, error)) + ": " + error.message;
 }
 
 std::string name_without_dots(std::string_view name) {

@@ -42,6 +42,9 @@ Result<const ToolShape*> tool_shape_named(std::string_view name);
 /// The name of an error in a shape.
 [[nodiscard]] std::string_view error_code_in(const ToolShape& shape, const ToolError& error);
 
+/// An error as one text: its name in the shape, a colon and its message.
+[[nodiscard]] std::string error_line_in(const ToolShape& shape, const ToolError& error);
+
 /// A tool's name for systems that allow no dots: `fs.read` is `fs_read`.
 [[nodiscard]] std::string name_without_dots(std::string_view name);
 

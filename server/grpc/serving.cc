@@ -281,8 +281,7 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions opti
   response.set_success(result.ok);
   if (result.ok) response.set_output_json(result.data ? json_text(*result.data) : "{}");
   if (!result.ok) {
-    response.set_error(field_text(std::string(error_code_in(*shape_, *result.error)) + ": " +
-                                  result.error->message));
+    response.set_error(field_text(error_line_in(*shape_, *result.error)));
   }
   response.set_execution_id(result.meta.execution_id);
   response.set_duration_ms(result.meta.duration_ms);
