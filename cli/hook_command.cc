@@ -151,8 +151,8 @@ Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
               "only a person may install or remove hooks: leave out --agent");
 }
 
-/// Removes the folder of links to hook files when no hook needs it. What a hook wrote there, next
-/// to itself, gets its place among the hook files. In a work tree it stays, because others may have
+/// Removes the folder of links to hook files when no hook needs it. Files that a hook wrote there,
+/// next to itself, are moved to the hook files. In a work tree they stay, because others may have
 /// written there, too.
 Result<void> remove_view(Session& session, const HookFiles& files, const WritableDirectory& hooks,
                          const HookPlace& place) {

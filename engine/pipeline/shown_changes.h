@@ -12,7 +12,7 @@
 
 namespace galley {
 
-/// What an agent is shown of changes (docs/policy.md). Someone without a name sees everything.
+/// An agent sees a part of changes (docs/policy.md). A caller without a name sees everything.
 
 /// Returns the diff of a proposal. A line at its end names each file that the agent may not read.
 /// Errors: those of render_diff().

@@ -100,7 +100,7 @@ class SpawnedProcess final : public HostProcess {
     return status_;
   }
 
-  /// No longer waits for it.
+  /// Stops waiting for it.
   void forget() {
     pid_ = -1;
     interrupts_.reset();
