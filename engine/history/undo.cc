@@ -313,10 +313,58 @@ Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, 
 
 }  // namespace
 
+namespace {
+
+/// Whether the newest transaction that gave or took this directory is undone, and had given it this mode.
+Result<bool> is_mode_of_undone(const History& history, TxId id, const RelPath& directory,
+                               uint32_t mode, const std::vector<TxId>& taken_back) {
+  HistoryFilter filter;
+  filter.paths = {directory};
+  filter.with_lines = false;
+  GALLEY_ASSIGN(const auto touching, history.list(filter));
+  for (const TxSummary& one : touching) {
+    if (one.id <= id) break;
+    GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(one.id));
+    const Change* change = find_change(proposal.changes(), directory);
+    if (change == nullptr) continue;
+    const bool is_undone =
+        one.undone_by ||
+        std::find(taken_back.begin(), taken_back.end(), one.id) != taken_back.end();
+    return is_undone && change->after.kind == FileKind::kDirectory && change->after.mode == mode;
+  }
+  return false;
+}
+
+/// The undo of a transaction that made a directory keeps it if something else is in it. An earlier
+/// transaction that had removed this directory can give it its own mode back nevertheless.
+Result<void> begin_at_kept_directories(const History& history, TxId id,
+                                       const std::vector<TxId>& taken_back, Overlay& present,
+                                       Proposal& reverse) {
+  ChangeSet changes = reverse.changes();
+  bool is_other = false;
+  for (Change& change : changes) {
+    if (!change.is_create() || change.after.kind != FileKind::kDirectory) continue;
+    const auto now = present.node(change.path);
+    // What is wrong with the path is told by the rebase.
+    if (!now || now->kind != FileKind::kDirectory || now->mode == change.after.mode) continue;
+    GALLEY_ASSIGN(const bool is_kept,
+                  is_mode_of_undone(history, id, change.path, now->mode, taken_back));
+    if (!is_kept) continue;
+    change.before = *now;
+    is_other = true;
+  }
+  if (is_other) reverse = Proposal::from(std::move(changes), reverse.store());
+  return {};
+}
+
+}  // namespace
+
 Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options) {
   GALLEY_ASSIGN(const TxRecord record, history.load(id));
-  GALLEY_ASSIGN(const ReverseChange reverse, reverse_of(id, record.proposal, options));
+  GALLEY_ASSIGN(ReverseChange reverse, reverse_of(id, record.proposal, options));
+  Overlay present(workspace, make_memory_store(), clock);
+  GALLEY_TRY(begin_at_kept_directories(history, id, {}, present, reverse.change));
   RebaseOptions rebasing = rebase_options(id, options);
   GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reverse.change, workspace, clock, rebasing));
   const std::string tool(reverse.is_partial ? kPartialUndoTool : kUndoTool);
@@ -524,9 +572,10 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
   bool is_part = false;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(const TxRecord record, history.load(id));
-    GALLEY_ASSIGN(const ReverseChange reverse,
+    GALLEY_ASSIGN(ReverseChange reverse,
                   files ? reverse_below(record, *files) : reverse_of(id, record.proposal, options));
     if (files && reverse.change.is_empty()) continue;
+    GALLEY_TRY(begin_at_kept_directories(history, id, undone, staged, reverse.change));
     is_part = is_part || reverse.is_partial;
     LaterHistory since;
     GALLEY_ASSIGN(RebaseOutcome outcome,

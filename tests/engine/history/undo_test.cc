@@ -133,6 +133,33 @@ TEST_F(UndoTest, SeveralUndoneTogetherDoNotFollowTheRenamesThatTheyTakeBack) {
   EXPECT_FALSE(workspace_.exists("tab"));
 }
 
+/// A person has a file in the directory that the second transaction made, so its undo keeps it.
+TEST_F(UndoTest, AKeptDirectoryGetsTheModeThatItHadBefore) {
+  for (const bool together : {false, true}) {
+    const std::string d = together ? "one" : "two";
+    workspace_.write(d + "/x", "x\n");
+    ASSERT_TRUE(workspace_.root().set_mode(rel(d), 0755).has_value());
+    std::vector<TxId> ids;
+    ids.push_back(workspace_.commit([&](Overlay& o) { OK(o.remove_tree(rel(d))); }));
+    ids.push_back(workspace_.commit([&](Overlay& o) {
+      OK(o.make_directory(rel(d)));
+      OK(o.set_mode(rel(d), 0700));
+      OK(o.write(rel(d + "/own"), "own\n"));
+    }));
+    workspace_.write(d + "/mine", "mine\n");
+    if (together) {
+      workspace_.publish_plan(
+          plan_undo_together(workspace_.history(), workspace_.root(), ids, workspace_.clock(), {}));
+    } else {
+      workspace_.undo(ids[1]);
+      workspace_.undo(ids[0]);
+    }
+    EXPECT_EQ(workspace_.root().stat(rel(d))->mode, 0755U) << d;
+    EXPECT_EQ(workspace_.read(d + "/x"), "x\n");
+    EXPECT_EQ(workspace_.read(d + "/mine"), "mine\n");
+  }
+}
+
 TEST_F(UndoTest, SeveralUndoneTogetherCountTheMarkersOfEachOfThem) {
   workspace_.write("f", "1\n2\n3\n4\n5\n6\n7\n8\n");
   const TxId first = workspace_.commit_file("f", "1\ntwo\n3\n4\n5\n6\n7\n8\n");
