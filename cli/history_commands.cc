@@ -146,6 +146,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   }
   TransactionOptions who = session.transaction_options();
   if (who.message.empty()) who.message = plan.message;
+  who.takes_back = plan.taken_back();
   if (session.arguments().dry_run) {
     GALLEY_ASSIGN(const Preview preview, workspace.judge(plan.proposal, who));
     GALLEY_TRY(show_preview(session, preview, document));

@@ -251,6 +251,12 @@ std::string Dependency::text() const {
   return later.str() + " builds on " + on.str() + " in " + path.str();
 }
 
+std::vector<TxId> UndoPlan::taken_back() const {
+  std::vector<TxId> ids = {undoes};
+  ids.insert(ids.end(), also_undoes.begin(), also_undoes.end());
+  return ids;
+}
+
 namespace {
 
 Result<TxId> undo_to_take_back(const History& history, TxId id) {

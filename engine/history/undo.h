@@ -53,6 +53,9 @@ struct UndoPlan {
   bool is_rest = false;                  ///< undos of other parts of the transaction are in effect
   std::vector<TxId> passed =
       {};  ///< those of `undoes` and `also_undoes` without an effect any more
+
+  /// Returns `undoes` and `also_undoes`.
+  [[nodiscard]] std::vector<TxId> taken_back() const;
 };
 
 /// The undo does not fit.

@@ -242,6 +242,7 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
   ProposedTree tree(proposal, basis.base, basis.root_path);
   tree.set_base_name(basis.base_name);
   tree.set_rules(rules);
+  tree.set_returned_links(basis.returned_links);
   // If galley.toml must not be changed, the rules refuse it with a better message.
   if (config.configuration_is_editable) {
     GALLEY_ASSIGN(const auto flaw, proposed_configuration_flaw(tree));
@@ -250,15 +251,46 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
   return gate.judge(tree, options.gate);
 }
 
+namespace {
+
+/// The links of the proposal that stood at their paths before a transaction that it takes back. An
+/// agent brings back only what it removed itself.
+Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace,
+                                               const Proposal& proposal,
+                                               const TransactionOptions& who) {
+  std::vector<RelPath> links;
+  for (const TxId id : who.takes_back) {
+    GALLEY_ASSIGN(const History history, workspace.persistent.history("undo"));
+    const auto transaction = history.outline(id);
+    if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;  // pruned
+    if (!transaction) return fail(transaction.error());
+    if (!who.agent.empty() && (*transaction)->journal.meta.agent != who.agent) continue;
+    for (const Change& earlier : (*transaction)->changes) {
+      const Change* change = find_change(proposal.changes(), earlier.path);
+      const bool returns = change != nullptr && change->after.kind == FileKind::kSymlink &&
+                           earlier.before.kind == FileKind::kSymlink &&
+                           change->after.content == earlier.before.content;
+      if (returns) links.push_back(earlier.path);
+    }
+  }
+  std::sort(links.begin(), links.end());
+  return links;
+}
+
+}  // namespace
+
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options) {
+  GALLEY_ASSIGN(std::vector<RelPath> links, links_that_return(workspace, proposal, who));
   const JudgementBasis basis{workspace.rules.config,
                              workspace.place.files(),
                              workspace.place.path,
                              workspace.tools.runner_for(who.principals()),
                              workspace.tools.cache(),
                              workspace.place.clock(),
-                             workspace.place.tree ? workspace.place.tree->name() : ""};
+                             workspace.place.tree ? workspace.place.tree->name() : "",
+                             nullptr,
+                             std::move(links)};
   return verdict_on(basis, proposal, who, std::move(options));
 }
 

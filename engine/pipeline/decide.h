@@ -25,6 +25,7 @@ struct JudgementBasis {
   const Clock& clock;
   std::string base_name = {};        ///< as ProposedTree's
   const Directory* rules = nullptr;  ///< as ProposedTree's; null: `base`
+  std::vector<RelPath> returned_links = {};  ///< as ProposedTree's
 };
 
 /// Returns the verdict of the gate on a proposal. May be called from several threads.

@@ -46,6 +46,7 @@ Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, Trans
   auto* plan = std::get_if<UndoPlan>(&planned);
   if (plan == nullptr) return CommitOutcome(Proposal::from({}, nullptr), NothingToCommit{});
   if (who.message.empty()) who.message = plan->message;
+  who.takes_back = plan->taken_back();
   CommitRequest request;
   request.tool = plan->tool;
   request.undoes = plan->undoes;

@@ -71,7 +71,7 @@ Result<void> judge_node(const ProposedTree& tree, const Change& change,
   if (change.after.kind != FileKind::kSymlink) return {};
   GALLEY_ASSIGN(const std::string target, tree.read_link(change.path));
   GALLEY_ASSIGN(const LinkEnd end, follow_link(tree, change.path, target));
-  if (end == LinkEnd::kOutside) {
+  if (end == LinkEnd::kOutside && !tree.is_returned_link(change.path)) {
     const std::string what =
         target.starts_with('/')
             ? fmt::format(

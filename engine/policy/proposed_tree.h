@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,11 @@ class ProposedTree {
   /// branch, its target's newest state counts.
   void set_rules(const Directory& rules) { rules_ = &rules; }
   [[nodiscard]] const Directory& rules() const { return *rules_; }
+  /// Sets the changed links that an undo brings back as they were, sorted. They may lead outside.
+  void set_returned_links(std::vector<RelPath> links) { returned_links_ = std::move(links); }
+  [[nodiscard]] bool is_returned_link(const RelPath& path) const {
+    return std::binary_search(returned_links_.begin(), returned_links_.end(), path);
+  }
   /// Returns that name; empty for files on disk.
   [[nodiscard]] const std::string& base_name() const { return base_name_; }
 
@@ -57,6 +63,7 @@ class ProposedTree {
   const Directory* rules_;
   std::string root_path_;
   std::string base_name_;
+  std::vector<RelPath> returned_links_;
 };
 
 }  // namespace galley

@@ -59,6 +59,10 @@ struct TransactionOptions {
   /// (`gate.cancelled`, `sandbox.cancelled`). Calls have their own (CallOptions).
   std::stop_token stop = {};
 
+  /// The transactions that it undoes. A symbolic link that the caller removed or changed in one of
+  /// them may come back although it leads outside; to a person, any that one of them removed.
+  std::vector<TxId> takes_back = {};
+
   // --- for Galley's own rooms: types that are not installed -------------------------------------
   /// Returns all agents whose rules apply: the caller, the owner, the contributors.
   [[nodiscard]] Principals principals() const;

@@ -506,6 +506,7 @@ class OneWorld(HookCase):
         (self.work / "src" / "run.sh").write_text("#!/bin/sh\necho run\n")
         (self.work / "src" / "run.sh").chmod(0o750)
         (self.work / "src" / "link").symlink_to("main.c")
+        (self.work / "src" / "python3").symlink_to("/usr/bin/python3")  # as `python3 -m venv` makes it
         (self.work / "src" / "empty").mkdir()
         (self.work / ".env").write_text("PORT=1\nHOST=a\n")
         (self.work / ".gitignore").write_text(".env\nnode_modules/\n")

@@ -25,6 +25,7 @@ class RemovedByAShell(SystemCase):
         (self.work / "src" / "run.sh").write_text("#!/bin/sh\n")
         (self.work / "src" / "run.sh").chmod(0o750)
         (self.work / "src" / "link").symlink_to("deep/bytes")
+        (self.work / "src" / "python3").symlink_to("/usr/bin/python3")  # as `python3 -m venv` makes it
         (self.work / ".env").write_text("KEY=1\n")
         (self.work / ".env").chmod(0o600)
         (self.work / "a.txt").write_text("one\ntwo\n")
@@ -61,6 +62,19 @@ class RemovedByAShell(SystemCase):
                     before.pop(path, None)
                 self.assertEqual(after, before)
                 self.galley("audit", "verify", expect=0)
+
+    def test_an_agent_brings_back_only_the_links_that_it_removed(self):
+        self.make_tree(False)
+        self.galley("exec", "--commit", "--", "rm", "src/python3", expect=0)
+        said = self.galley("--agent", "claude", "undo", "1", expect=1).stderr.decode()
+        self.assertIn("outside the workspace", said)
+        self.galley("--agent", "claude", "exec", "--commit", "--", "ln", "-s", "/usr/bin/python3", "src/python3", expect=1)
+        self.galley("undo", "-n", "1", expect=0)
+        self.galley("undo", "1", expect=0)
+        self.assertEqual(os.readlink(self.work / "src" / "python3"), "/usr/bin/python3")
+        self.galley("--agent", "claude", "exec", "--commit", "--", "rm", "src/python3", expect=0)
+        self.galley("--agent", "claude", "undo", expect=0)
+        self.assertEqual(os.readlink(self.work / "src" / "python3"), "/usr/bin/python3")
 
     def test_over_mcp_with_a_commit(self):
         self.check_all_comes_back(self.over_mcp)
