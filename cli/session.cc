@@ -149,14 +149,7 @@ void Session::warn_of_bad_configuration() {
 
 Result<Transaction> Session::resume(const std::string& wanted) {
   GALLEY_ASSIGN(Workspace * workspace, open());
-  if (!wanted.empty() || hooked_session().empty()) return resume(*workspace, wanted);
-  for (int look = 1;; ++look) {
-    GALLEY_ASSIGN(const std::string id,
-                  transaction_of_session(*workspace, arguments_->global.agent, hooked_session()));
-    auto resumed = resume(*workspace, id);
-    const bool has_ended = !id.empty() && !resumed && is_stage_gone(resumed.error());
-    if (!has_ended || look == kStageLooks) return resumed;
-  }
+  return resume(*workspace, wanted);
 }
 
 Result<Transaction> Session::resume(Workspace& workspace, const std::string& id) {

@@ -1,7 +1,6 @@
 #include <galley/workspace.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <tuple>
 
@@ -49,14 +48,25 @@ tl::unexpected<Error> none_open() {
               "no transaction is open here; begin one with: galley begin");
 }
 
-/// Returns the transaction that `agent` selects with an empty id.
-Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::string& agent) {
+/// Returns the transaction that `agent` selects with an empty id: the newest one of the session, if
+/// it names one, or else its own one of no session. A person can name the session of any agent.
+Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::string& agent,
+                              const std::string& session) {
   std::vector<StageStatus> own;
-  std::copy_if(open.begin(), open.end(), std::back_inserter(own),
-               [&](const StageStatus& stage) { return stage.is_own(agent); });
+  for (auto stage = open.rbegin(); stage != open.rend(); ++stage) {
+    const bool is_named = !session.empty() && stage->session == session;
+    if (is_named && (stage->is_own(agent) || (agent.empty() && stage->is_of_this_user))) {
+      return stage->id;
+    }
+    const bool is_of_other = !session.empty() && !stage->session.empty() && !is_named;
+    if (stage->is_own(agent) && !is_of_other) own.insert(own.begin(), *stage);
+  }
   if (own.size() == 1) return own.front().id;
   if (!own.empty()) {
     return which("you have " + std::to_string(own.size()) + " open transactions", own);
+  }
+  if (!open.empty() && !session.empty()) {
+    return which("none of the open transactions is of session '" + session + "'", open);
   }
   if (!open.empty()) return which("none of the open transactions is yours", open);
   return none_open();
@@ -80,6 +90,7 @@ Result<std::vector<StageStatus>> open_stages(WorkspaceState& workspace, RunChang
     StageStatus status;
     status.id = info.id;
     status.agent = about->agent;
+    status.session = about->session;
     status.message = about->message;
     status.begun_ns = about->begun_ns;
     status.is_of_this_user = about->uid == effective_user();
@@ -116,7 +127,7 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
     std::string wanted;
     if (id.empty()) {
       GALLEY_ASSIGN(const auto open, open_stages(*state_, RunChanges::kSkip));
-      GALLEY_ASSIGN(wanted, own_stage(open, agent));
+      GALLEY_ASSIGN(wanted, own_stage(open, agent, state_->options.session));
     } else {
       GALLEY_ASSIGN(wanted, find_stage_id(id));
     }

@@ -83,6 +83,7 @@ class Workspace {
   struct Stage {
     std::string id;
     std::string agent;
+    std::string session;  ///< that began it; may be empty
     std::string message;
     int64_t begun_ns = 0;
     size_t changes = 0;
@@ -141,9 +142,9 @@ class Workspace {
   Result<Transaction> begin_stored(const TransactionOptions& options = {});
   /// Reopens a stored transaction for `agent`, which need not be its owner. Every call is checked
   /// against the rules of both agents, and both are recorded. A unique beginning of the id is
-  /// enough. An empty id selects the transaction that `agent` began as the same system user. A
-  /// `reason` is recorded with all further calls, and becomes the message of a transaction without
-  /// one.
+  /// enough. An empty id selects the transaction that `agent` began as the same system user,
+  /// or that the workspace's session began. A `reason` is recorded with all further calls, and
+  /// becomes the message of a transaction without one.
   /// Errors: kNotFound `stage.not_found`; kUsage `stage.which`, with a list, if the id is
   ///         ambiguous, or if it is empty and all open transactions belong to other agents.
   Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {},
