@@ -252,18 +252,24 @@ std::vector<AgentEntry> command_entries(std::string_view agent, AgentScope scope
   return entries;
 }
 
-/// Passes the leading words `--galley-OPTION` to `galley run` as `--OPTION`, and all others to the
-/// agent, each as one word.
+/// Passes the leading words `--galley-OPTION` to `galley run` as `--OPTION`, with their values, and
+/// all others to the agent, each as one word.
 constexpr std::string_view kWrapperBody = R"(leads=yes
 for word; do
   case $leads:$word in
+    yes:--galley-name|yes:--galley-resume|yes:--galley-allow-host|yes:--galley-allow-write|\
+    yes:--galley-layer|yes:--galley-env|yes:--galley-git-commits|yes:--galley-detach-keys|\
+    yes:--galley-repo|yes:--galley-ref|yes:--galley-color|yes:--galley-config|yes:--galley-agent|\
+    yes:--galley-reason|yes:--galley-session)
+      leads=value; set -- "$@" "--${word#--galley-}" ;;
+    value:*) leads=yes; set -- "$@" "$word" ;;
     yes:--galley-?*) set -- "$@" "--${word#--galley-}" ;;
     yes:*) leads=no; set -- "$@" AGENT "$word" ;;
     *) set -- "$@" "$word" ;;
   esac
   shift
 done
-[ "$leads" = no ] || set -- "$@" AGENT
+[ "$leads" != yes ] || set -- "$@" AGENT
 exec galley run "$@"
 )";
 

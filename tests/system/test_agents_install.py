@@ -3,6 +3,7 @@ again."""
 
 import json
 import os
+import re
 import resource
 import stat
 import subprocess
@@ -532,6 +533,8 @@ class Wrappers(InstallCase):
         fake = programs / "galley"
         fake.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
         fake.chmod(0o755)
+        with_values = re.findall("^  --([a-z-]+) [A-Z]", self.galley("run", "--help", expect=0).stdout.decode(), re.M)
+        self.assertIn("env", with_values)
         for agent in AGENTS:
             self.agents("install", agent, "--wrapper", "--yes")
             script = self.home / ".local" / "bin" / f"galley-{agent}"
@@ -542,6 +545,9 @@ class Wrappers(InstallCase):
                     ((), ["run", agent]), (("--galley-commit",), ["run", "--commit", agent]),
                     (("--galley-allow-write=/a b", "--galley-commit", "it's", "--galley-x", "", '"$HOME"', "yes:--galley-y"),
                      ["run", "--allow-write=/a b", "--commit", agent, "it's", "--galley-x", "", '"$HOME"', "yes:--galley-y"]),
+                    *(((f"--galley-{option}", "a b", "--galley-keep", "x"), ["run", f"--{option}", "a b", "--keep", agent, "x"])
+                      for option in with_values),
+                    (("--galley-env",), ["run", "--env"]),
                     (("--galley-", "-m", "--galley-x"), ["run", agent, "--galley-", "-m", "--galley-x"])):
                 with self.subTest(agent, words=words):
                     self.assertEqual(self.run_script(script, environment, *words).splitlines(), expected)
