@@ -91,14 +91,14 @@ Result<int> serve_pipe(Session& session) {
   GALLEY_ASSIGN(SessionOptions options, session_options(session, *workspace, secrets));
   options.session = [workspace, named = session.arguments().global.session, own = new_session_id(),
                      above = processes_above()] {
-    if (!named.empty()) return OpenTransactions::AgentSessionName{named, true};
     // The agent's hook may have made the state meanwhile.
     PersistentState& persistent = persistent_of(*workspace);
     const bool has_state = persistent.refresh() && persistent.state() != nullptr;
     std::string noted = has_state ? AgentSession::of_processes(*persistent.state(), above)
                                   : AgentSession::of_first_processes(workspace->root_path(), above);
+    if (!named.empty()) return OpenTransactions::AgentSessionName{named, true, noted == named};
     if (noted.empty()) return OpenTransactions::AgentSessionName{own};
-    return OpenTransactions::AgentSessionName{std::move(noted), true};
+    return OpenTransactions::AgentSessionName{std::move(noted), true, true};
   };
   WorkspaceFeatures features(*workspace, std::move(options));
   const SystemClock clock;

@@ -30,6 +30,7 @@ thread_local const std::string* OpenTransactions::InSession::current = nullptr;
 
 void OpenTransactions::work_in(const AgentSessionName& session) {
   const std::lock_guard lock(mutex_);
+  if (session.is_hooked) hooked_.insert(session.id);
   if (session.id == newest_session_) return;
   // Before the hook names a session, the agent itself has begun what is open.
   if (session.is_shared && shared_.empty() && own_.contains(newest_session_)) {
@@ -48,6 +49,12 @@ std::string OpenTransactions::session() const {
 bool OpenTransactions::is_shared(const std::string& session) const {
   const std::lock_guard lock(mutex_);
   return shared_.contains(session);
+}
+
+bool OpenTransactions::is_hooked() const {
+  const std::string session = this->session();
+  const std::lock_guard lock(mutex_);
+  return hooked_.contains(session);
 }
 
 TransactionOptions OpenTransactions::who() const {

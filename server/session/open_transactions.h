@@ -44,12 +44,15 @@ class OpenTransactions {
   struct AgentSessionName {
     std::string id = {};
     bool is_shared = false;  ///< with the agent's hook and commands, which may begin it
+    bool is_hooked = false;  ///< a hook of the agent that started this process reported it
   };
   /// Notes the session of the newest call. Each session has its own transaction.
   void work_in(const AgentSessionName& session);
   /// While it lives, this thread works in the session with this id, which work_in() got; other
   /// threads do so in the newest one.
   class InSession;
+  /// Whether a hook of the agent reported the session of this thread.
+  [[nodiscard]] bool is_hooked() const;
   /// The agent and the session of what is begun and committed now.
   [[nodiscard]] TransactionOptions who() const;
   ~OpenTransactions();
@@ -97,6 +100,7 @@ class OpenTransactions {
   std::map<std::string, std::shared_ptr<Slot>> slots_;
   std::map<std::string, std::string> own_;  ///< by session
   std::set<std::string> shared_;            ///< sessions that others work in, too
+  std::set<std::string> hooked_;            ///< those that a hook reported
   std::string newest_session_;
   bool is_over_ = false;
   std::condition_variable wake_;

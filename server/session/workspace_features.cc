@@ -45,8 +45,8 @@ class CurrentRequest {
 };
 
 constexpr const char* kInstructions =
-    "Every change is staged in a transaction and is not on disk before galley_commit: edit with "
-    "the tools below, look at galley_diff, then commit. A commit puts everything on disk in one "
+    "Every change is staged in a transaction and is not on disk before galley_commit, unless its "
+    "answer says that it is committed: edit with the tools below, look at galley_diff, then commit. A commit puts everything on disk in one "
     "step or nothing; when it is refused, the answer names the rule or validator and the place: "
     "fix it and commit again; a conflict is decided with galley_resolve. galley_rollback drops "
     "what is staged, galley_undo takes a commit "
@@ -292,6 +292,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   }
   if (output.contains("properties") && !info.annotations.read_only) {
     output["properties"]["needsApproval"] = {{"type", "array"}};
+    output["properties"]["committed"] = {{"type", "string"}};
     if (options_.is_shared) output["properties"]["tx"] = {{"type", "string"}};
     if (output["properties"].contains("exitCode"))
       output["properties"]["kept"] = {{"type", "string"}};
@@ -369,7 +370,7 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
     answered = unknown_tool(name);
   }
   // A new or ended transaction changes the resources, and so does a commit.
-  const bool may_publish = options_.commits_each_call || name == "galley_undo";
+  const bool may_publish = commits_now({}) || name == "galley_undo";
   const bool may_begin = options_.is_shared && tx.empty();
   if (may_publish || may_begin || open_.own() != own) notify_list_changed({});
   return answered;
@@ -478,6 +479,14 @@ void tell_ended(const std::string& tx, ordered_json& result) {
 
 }  // namespace
 
+/// Whether a call that names this transaction is committed at its end. The hook of the session
+/// commits each command, so the server does the same: what one of them makes, the other sees.
+bool WorkspaceFeatures::commits_now(const std::string& tx) {
+  if (options_.commits_each_call) return true;
+  return tx.empty() && open_.is_hooked() && open_.own().empty() &&
+         rules_of(*workspace_).config.hook.mode == HookMode::kCommit;
+}
+
 ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
                                          McpRequest& request) {
   drop_client_members(info, arguments);
@@ -490,7 +499,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
     tx = named->get<std::string>();
     arguments.erase(named);
   }
-  if (options_.commits_each_call && !info.annotations.read_only) {
+  if (commits_now(tx) && !info.annotations.read_only) {
     return call_and_commit(info, std::move(arguments), request);
   }
   // Reading does not begin a transaction. What is committed at once begins at the disk.
@@ -562,6 +571,7 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   const std::string text = committed["content"][0]["text"].get<std::string>() +
                            result["content"][0]["text"].get<std::string>();
   result["content"][0]["text"] = text;
+  result["structuredContent"]["committed"] = receipt->id.str();
   result["_meta"]["galley/commit"] = committed["structuredContent"]["id"];
   return result;
 }

@@ -140,20 +140,16 @@ class Hooked(AgentCase):
     def test_a_person_types_the_command_in_claude(self):
         self.types_undo(Claude)
 
-    def with_its_server(self, kind, mistake, mend, commit, opening=None):
-        """The installed server, which the hook allows: an edit, a refusal, the fix, a commit."""
+    def with_its_server(self, kind, mistake, mend, opening=None):
+        """The installed server, which the hook allows, commits each call as the hook does: a refusal, the fix."""
         file = self.work / "b.json"
 
         def script():
             if opening:
                 yield opening
             shown = yield mistake
-            assert "staged" in shown and not file.exists(), shown
-            shown = yield commit
             assert "json.syntax" in shown and not file.exists(), shown
             shown = yield mend
-            assert "staged" in shown and not file.exists(), shown
-            shown = yield commit
             assert "committed" in shown and file.read_text() == "{}\n", shown
             yield Say("done")
 
@@ -164,25 +160,24 @@ class Hooked(AgentCase):
             return Call("apply_patch", {"input": f"*** Begin Patch\n{change}*** End Patch\n"}, namespace="mcp__galley")
 
         self.with_its_server(HookedCodex, patch("*** Add File: b.json\n+{,\n"),
-                             patch("*** Update File: b.json\n@@\n-{,\n+{}\n"),
-                             Call("galley_commit", {}, namespace="mcp__galley"),
-                             Call("tool_search", {"query": "write files, commit", "limit": 20}, "tool_search"))
+                             patch("*** Add File: b.json\n+{}\n"),
+                             Call("tool_search", {"query": "write files", "limit": 20}, "tool_search"))
 
-    def writes_over_its_server(self, kind, write, commit, opening=None):
+    def writes_over_its_server(self, kind, write, opening=None):
         mistake, mend = (Call(write, {"file_path": "b.json", "content": text}) for text in ("{,\n", "{}\n"))
-        self.with_its_server(kind, mistake, mend, Call(commit, {}), opening)
+        self.with_its_server(kind, mistake, mend, opening)
 
     def test_opencode_starts_the_installed_server_and_the_plugin_allows_it(self):
         # opencode adds that line to the file of a project that lacks it.
         (self.work / "opencode.json").write_text('{"$schema": "https://opencode.ai/config.json"}\n')
-        self.writes_over_its_server(OpenCode, "galley_Write", "galley_galley_commit")
+        self.writes_over_its_server(OpenCode, "galley_Write")
 
     def test_gemini_starts_the_installed_server_and_the_hook_allows_it(self):
-        self.writes_over_its_server(Gemini, "mcp_galley_write_file", "mcp_galley_galley_commit")
+        self.writes_over_its_server(Gemini, "mcp_galley_write_file")
 
     def test_claude_starts_the_installed_server_and_the_hook_allows_it(self):
-        search = Call("ToolSearch", {"query": "+galley write commit", "max_results": 20})
-        self.writes_over_its_server(Claude, "mcp__galley__Write", "mcp__galley__galley_commit", search)
+        search = Call("ToolSearch", {"query": "+galley write", "max_results": 20})
+        self.writes_over_its_server(Claude, "mcp__galley__Write", search)
 
 
 if __name__ == "__main__":

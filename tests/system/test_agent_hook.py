@@ -394,6 +394,10 @@ class StagedCommands(HookCase):
         of_session = ("--agent", "claude", "--session", "s-1")
         self.assertEqual({change["path"] for change in json.loads(self.galley("--json", *of_session, "diff", expect=0).stdout)["changes"]},
                          {"one.txt", "more.txt"})
+        # A person names the session alone. An agent does not get that of another session.
+        self.assertIn(b"more.txt", self.galley("--session", "s-1", "diff", "--stat", expect=0).stdout)
+        other = self.galley("--agent", "claude", "--session", "other", "diff", "--stat", expect=2).stderr
+        self.assertIn(b"none of the open transactions is of session 'other'", other)
         self.galley(*of_session, "commit", expect=0)
         self.assertEqual(sorted(path.name for path in self.work.glob("*.txt") if path.name != "a.txt"), ["more.txt", "one.txt"])
         # The server begins the next one, and the hook goes on in it.
@@ -510,6 +514,24 @@ class OneWorld(HookCase):
         (self.work / "src" / "empty").mkdir()
         (self.work / ".env").write_text("PORT=1\nHOST=a\n")
         (self.work / ".gitignore").write_text(".env\nnode_modules/\n")
+
+    def test_a_server_below_the_hook_commits_each_call_too(self):
+        server = McpClient([GALLEY, "--agent", "claude", "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(server.close)
+        edit = {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"}
+        self.assertEqual(self.answer("claude", "mcp__galley__Edit", edit, session_id="s")[0], "allow")
+        self.assertFalse(server.call("Edit", **edit)["isError"])
+        self.assertIn("ONE", (self.work / "a.txt").read_text())
+        self.shell("sed -i s/ONE/uno/ a.txt", session="s")
+        self.assertIn("uno", server.call("Read", file_path="a.txt")["content"][0]["text"])
+        self.assertEqual(len(self.log("--session", "s")), 2)
+        # What it begins it stages.
+        server.call("galley_begin")
+        self.assertFalse(server.call("Edit", **{**edit, "old_string": "uno", "new_string": "two"})["isError"])
+        self.assertIn("uno", (self.work / "a.txt").read_text())
+        self.assertEqual(server.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertIn("one", (self.work / "a.txt").read_text())
 
     def make_repository(self):
         for words in (("init", "-q"), ("add", "."), ("-c", "user.name=p", "-c", "user.email=p@x", "commit", "-qm", "first")):
@@ -856,6 +878,7 @@ class OneWorld(HookCase):
         self.assertEqual(self.commit_over(client, "k")["session"], "s")
         [turn] = self.turns("--session", "s")
         self.assertEqual((turn["prompt"], turn["files"], len(turn["transactions"])), ("do it", 3, 3))
+        client.call("galley_begin")
         client.call("Write", file_path="open", content="own\n")
         # The same process begins another session. What the first one staged is not in its way.
         self.prompt("and then", session="t")
@@ -870,6 +893,7 @@ class OneWorld(HookCase):
 
     def test_calls_of_two_sessions_of_one_process_do_not_mix(self):
         self.need_walls()
+        (self.work / "galley.toml").write_text(RULES + '\n[hook]\nmode = "stage"\n')
         client = McpClient([GALLEY, "--agent", "opencode", "mcp"], self.work, env={**os.environ, **self.environment})
         self.addCleanup(client.close)
 
