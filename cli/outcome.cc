@@ -220,6 +220,21 @@ void explain_markers(Session& session, const std::string& tx) {
   }
 }
 
+int finish_conflict(Session& session, const Conflict& conflict, Json& document) {
+  const std::string text = conflict_text(conflict);
+  document["conflict"] = conflict_json(conflict);
+  add_no(document, conflict.reason, conflict.paths.empty() ? text : conflict.paths.front().message);
+  if (session.is_json()) {
+    session.print(document);
+    return kExitNo;
+  }
+  session.terminal().print_message(text);
+  const bool has_lines = std::any_of(conflict.paths.begin(), conflict.paths.end(),
+                                     [](const auto& path) { return !path.hunks.empty(); });
+  if (has_lines) explain_markers(session, document.value("tx", session.arguments().tx));
+  return kExitNo;
+}
+
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
                           const std::function<std::string(TxId)>& words) {
   const Proposal& proposal = outcome.proposal;
@@ -232,19 +247,7 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
     return finish_verdict(session, refused->preview.verdict, document);
   }
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
-    const std::string text = conflict_text(*conflict);
-    document["conflict"] = conflict_json(*conflict);
-    add_no(document, conflict->reason,
-           conflict->paths.empty() ? text : conflict->paths.front().message);
-    if (session.is_json()) {
-      session.print(document);
-    } else {
-      session.terminal().print_message(text);
-      const bool has_lines = std::any_of(conflict->paths.begin(), conflict->paths.end(),
-                                         [](const auto& path) { return !path.hunks.empty(); });
-      if (has_lines) explain_markers(session, document.value("tx", session.arguments().tx));
-    }
-    return kExitNo;
+    return finish_conflict(session, *conflict, document);
   }
   if (session.is_json()) {
     document["message"] = "nothing differs from the workspace, so nothing was committed";

@@ -53,6 +53,9 @@ Result<void> show_preview(Session& session, const Preview& preview, Json& docume
 /// 1 if it refuses.
 Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& document);
 
+/// Ends a command whose commit is or would be a conflict: prints it or `document`.
+int finish_conflict(Session& session, const Conflict& conflict, Json& document);
+
 /// Says how to get both sides of a line conflict with markers. `tx` may be empty.
 void explain_markers(Session& session, const std::string& tx);
 

@@ -526,8 +526,16 @@ Result<int> preview_transaction(Session& session, Transaction& transaction) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}, {"tx", transaction.id()}};
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   const std::string& wanted = session.arguments().proposal;
-  if (!wanted.empty()) GALLEY_TRY(check_expected(preview.proposal, wanted));
+  CommitRequest request;
+  if (!wanted.empty()) {
+    GALLEY_TRY(check_expected(preview.proposal, wanted));
+    request.expected = preview.proposal.id();
+  }
   GALLEY_TRY(show_preview(session, preview, document));
+  if (preview.verdict.is_approved() && !preview.proposal.is_empty()) {
+    GALLEY_ASSIGN(const auto conflict, inner(transaction).conflict_of_commit(request));
+    if (conflict) return finish_conflict(session, *conflict, document);
+  }
   return finish_verdict(session, preview.verdict, document);
 }
 

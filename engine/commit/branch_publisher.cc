@@ -90,20 +90,21 @@ class TreeCheck {
   TreeCheck(const Proposal& proposal, const Directory& files)
       : changes_(proposal.changes()), reads_(proposal.reads()), files_(files) {}
 
-  Result<Conflict> run() {
+  Result<std::optional<Conflict>> run() {
     Conflict conflict;
     for (const Change& change : changes_) {
       GALLEY_ASSIGN(const auto found, misfit(change));
       if (found) conflict.paths.push_back(*found);
     }
-    if (!conflict.paths.empty()) return conflict;
+    if (!conflict.paths.empty()) return std::optional(std::move(conflict));
     for (const Read& read : reads_) {
       if (conflict.paths.size() >= kMaxReadConflicts) break;
       GALLEY_ASSIGN(const auto found, misfit(read));
       if (found) conflict.paths.push_back(*found);
     }
-    if (!conflict.paths.empty()) conflict.reason = "conflict.read_changed";
-    return conflict;
+    if (conflict.paths.empty()) return std::optional<Conflict>();
+    conflict.reason = "conflict.read_changed";
+    return std::optional(std::move(conflict));
   }
 
  private:
@@ -349,8 +350,8 @@ Result<PublishOutcome> BranchAttempt::run(const CommitMeta& meta) {
     return PublishOutcome(branch_moved(target_.branch, target_.judged.tip, now.commit));
   }
   const GitTree files(target_.branch.trees(), now.tree);
-  GALLEY_ASSIGN(Conflict conflict, TreeCheck(proposal_, files).run());
-  if (!conflict.paths.empty()) return PublishOutcome(std::move(conflict));
+  GALLEY_ASSIGN(auto conflict, find_conflict(proposal_, files));
+  if (conflict) return PublishOutcome(*std::move(conflict));
   GALLEY_TRY(describe(meta));
   auto outcome = prepare_and_move();
   // If the move may have happened, recovery needs the slot. If it has, finish_record() drops it.
@@ -562,6 +563,10 @@ Result<void> check_git_can_store(const ChangeSet& changes, const GitBranch& bran
   if (has_file || changes.empty()) return {};
   return fail(ErrorKind::kRefused, "git.only_directories",
               "git stores no empty directories, and nothing else changes: put a file into it");
+}
+
+Result<std::optional<Conflict>> find_conflict(const Proposal& proposal, const Directory& tree) {
+  return TreeCheck(proposal, tree).run();
 }
 
 Result<PublishOutcome> publish_to_branch(const BranchTarget& target, const Clock& clock,

@@ -53,6 +53,10 @@ Result<PublishOutcome> publish_to_branch(const BranchTarget& target, const Clock
                                          const PublisherOptions& options, const Proposal& proposal,
                                          const Approval& approval, const CommitMeta& meta);
 
+/// Returns the conflict that publish_to_branch() would be on this tree, if any.
+[[nodiscard]] Result<std::optional<Conflict>> find_conflict(const Proposal& proposal,
+                                                            const Directory& tree);
+
 /// Finishes the records of commits that a dead process made, and drops what it only prepared. A
 /// commit was made if the branch has it in its history.
 Result<RecoveryReport> recover_branch(const GitBranch& branch, const StateDirectory& state,

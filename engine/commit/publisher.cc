@@ -137,6 +137,28 @@ Publisher::Publisher(const WritableDirectory& workspace, const Clock& clock,
                      PublisherOptions options)
     : workspace_(&workspace), clock_(&clock), options_(std::move(options)) {}
 
+namespace {
+
+std::optional<Conflict> conflict_of(std::vector<ConflictPath> changed,
+                                    std::vector<ConflictPath> read) {
+  if (changed.empty() && read.empty()) return std::nullopt;
+  Conflict conflict;
+  if (changed.empty()) conflict.reason = "conflict.read_changed";
+  conflict.paths = std::move(changed);
+  std::move(read.begin(), read.end(), std::back_inserter(conflict.paths));
+  return conflict;
+}
+
+}  // namespace
+
+Result<std::optional<Conflict>> Publisher::find_conflict(const Proposal& proposal) const {
+  GALLEY_ASSIGN(Plan plan, make_plan(proposal.changes()));
+  WorkspaceView view(*workspace_);
+  GALLEY_ASSIGN(CheckedBases bases, check_bases(proposal.changes(), plan, view));
+  GALLEY_ASSIGN(auto reads, check_reads(proposal.reads(), view));
+  return conflict_of(std::move(bases.conflicts), std::move(reads));
+}
+
 Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approval& approval,
                                           const CommitMeta& meta) {
   GALLEY_CHECK(approval.proposal() == proposal.id());
@@ -152,13 +174,9 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   GALLEY_TRY(look_for_runs());
   GALLEY_ASSIGN(bases_, check_bases(proposal_.changes(), plan_, view_));
   GALLEY_ASSIGN(auto reads, check_reads(proposal_.reads(), view_));
-  if (!bases_.conflicts.empty() || !reads.empty()) {
-    Conflict conflict;
-    if (bases_.conflicts.empty()) conflict.reason = "conflict.read_changed";
-    conflict.paths = std::move(bases_.conflicts);
-    conflict.paths.insert(conflict.paths.end(), reads.begin(), reads.end());
-    conflict.warnings = std::move(met_);
-    return PublishOutcome(std::move(conflict));
+  if (auto conflict = conflict_of(std::move(bases_.conflicts), std::move(reads))) {
+    conflict->warnings = std::move(met_);
+    return PublishOutcome(*std::move(conflict));
   }
   GALLEY_TRY(check_links());
   GALLEY_TRY(describe(meta));

@@ -87,6 +87,8 @@ class Publisher {
   /// Publishes the proposal that `approval` names; creates `.galley` if it does not exist.
   Result<PublishOutcome> publish(const Proposal& proposal, const Approval& approval,
                                  const CommitMeta& meta);
+  /// Returns the conflict that publish() would be now, if any. Takes no lock and writes nothing.
+  [[nodiscard]] Result<std::optional<Conflict>> find_conflict(const Proposal& proposal) const;
 
  private:
   class Attempt;

@@ -435,8 +435,8 @@ bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
 
 /// Adds the changes of both sides to a conflict, as far as they are known and the caller may read
 /// them.
-void show_both_sides(Conflict& conflict, const Proposal& proposal, const Attempt& attempt) {
-  const WorkspaceState& workspace = attempt.workspace;
+void show_both_sides(Conflict& conflict, const Proposal& proposal, const WorkspaceState& workspace,
+                     const std::string& agent) {
   for (const MergeMode mode : {MergeMode::kLines, MergeMode::kExact}) {
     RebaseOptions options;
     options.mode = mode;
@@ -452,7 +452,7 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal, const Attempt
       }
     }
   }
-  hide_unread_texts(attempt.who.agent, workspace.rules.config, conflict);
+  hide_unread_texts(agent, workspace.rules.config, conflict);
 }
 
 /// Removes the paths that could be merged on their own, since they did not cause the conflict.
@@ -466,6 +466,19 @@ void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
     kept.push_back(known != conflict.paths.end() ? *known : ConflictPath(misfit));
   }
   conflict.paths = std::move(kept);
+}
+
+/// Merges a proposal with the present files. If it does not fit, returns nothing and reduces
+/// `conflict` to its causes, with both sides.
+Result<std::optional<Rebased>> merge_or_explain(const Proposal& proposal, Conflict& conflict,
+                                                const WorkspaceState& workspace,
+                                                const std::string& agent) {
+  GALLEY_ASSIGN(RebaseOutcome rebased,
+                rebase(proposal, workspace.place.files(), workspace.place.clock()));
+  if (auto* fits = std::get_if<Rebased>(&rebased)) return std::optional(std::move(*fits));
+  keep_misfits(conflict, std::get<RebaseConflict>(rebased));
+  show_both_sides(conflict, proposal, workspace, agent);
+  return std::optional<Rebased>();
 }
 
 }  // namespace
@@ -482,6 +495,20 @@ Result<JudgedTree> follow_branch(const WorkspaceState& workspace) {
               "galley.toml of the branch changed since the workspace was opened, so nothing was "
               "judged: repeat the command",
               std::string(kConfigFileName));
+}
+
+Result<std::optional<Conflict>> find_conflict(WorkspaceState& workspace, const Proposal& proposal,
+                                              const TransactionOptions& who,
+                                              const CommitRequest& request) {
+  GALLEY_TRY(follow_branch(workspace));
+  GALLEY_ASSIGN(auto conflict, workspace.persistent.find_conflict(proposal));
+  if (!conflict) return conflict;
+  if (!may_merge(workspace, request)) {
+    show_both_sides(*conflict, proposal, workspace, who.agent);
+    return conflict;
+  }
+  GALLEY_ASSIGN(const auto fits, merge_or_explain(proposal, *conflict, workspace, who.agent));
+  return fits ? std::nullopt : std::move(conflict);
 }
 
 Result<void> perform_outside_transaction(const Rules& rules, const TransactionOptions& who,
@@ -547,18 +574,12 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     const bool may_change = may_merge(workspace, request);
     const int most = is_behind ? kMaxBranchMoves : kMaxMerges;
     if (has_moved_others || merges >= most || !(may_change || is_behind)) {
-      show_both_sides(*conflict, proposal, attempt);
+      show_both_sides(*conflict, proposal, workspace, who.agent);
       return CommitOutcome(asked, std::move(outcome));
     }
     if (is_behind) GALLEY_TRY(follow_branch(workspace));
-    GALLEY_ASSIGN(RebaseOutcome rebased,
-                  rebase(proposal, workspace.place.files(), workspace.place.clock()));
-    auto* fits = std::get_if<Rebased>(&rebased);
-    if (fits == nullptr) {
-      keep_misfits(*conflict, std::get<RebaseConflict>(rebased));
-      show_both_sides(*conflict, proposal, attempt);
-      return CommitOutcome(asked, std::move(outcome));
-    }
+    GALLEY_ASSIGN(auto fits, merge_or_explain(proposal, *conflict, workspace, who.agent));
+    if (!fits) return CommitOutcome(asked, std::move(outcome));
     if (is_behind && fits->proposal.id() == proposal.id()) continue;  // keeps what it read
     if (!may_change) return CommitOutcome(asked, std::move(outcome));
     for (const MergedPath& path : fits->merged) {

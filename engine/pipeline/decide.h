@@ -57,6 +57,12 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number = {});
 
+/// Returns the conflict that such a commit would be now, if any. Judges and writes nothing.
+[[nodiscard]] Result<std::optional<Conflict>> find_conflict(WorkspaceState& workspace,
+                                                            const Proposal& proposal,
+                                                            const TransactionOptions& who,
+                                                            const CommitRequest& request);
+
 /// Records the refusal of a proposal that was only previewed, if there is a log. `tool` is the name
 /// of the command or tool that asked.
 Result<void> record_refused_look(const Workspace& workspace, const Preview& preview,

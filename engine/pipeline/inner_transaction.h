@@ -60,6 +60,8 @@ class InnerTransaction {
   Result<StagedRebase> rebase_staged(const std::map<RelPath, Resolution>& resolutions = {});
   /// Returns the conflicts that rebase_staged() would find. Changes nothing.
   Result<std::vector<PathConflict>> conflicts();
+  /// Returns the conflict that Transaction::commit() would be now, if any. Changes nothing.
+  Result<std::optional<Conflict>> conflict_of_commit(const CommitRequest& request);
   /// The result of sync_run().
   struct SyncedRun {
     std::vector<RelPath> taken;           ///< paths that the run has not changed

@@ -156,6 +156,11 @@ Result<PublishOutcome> PersistentState::publish(const Proposal& proposal, const 
   return Publisher(*files_.get(), clock(), std::move(options)).publish(proposal, approval, meta);
 }
 
+Result<std::optional<Conflict>> PersistentState::find_conflict(const Proposal& proposal) const {
+  if (place_->branch() != nullptr) return galley::find_conflict(proposal, place_->files());
+  return Publisher(*files_.get(), clock()).find_conflict(proposal);
+}
+
 Result<RunStart> PersistentState::begin_run() const {
   if (place_->branch() != nullptr) {
     return fail(ErrorKind::kRefused, "git.no_runs",

@@ -112,6 +112,8 @@ class PersistentState {
   Result<PublishOutcome> publish(const Proposal& proposal, const Approval& approval,
                                  const CommitMeta& meta, PublisherOptions options,
                                  const JudgedTree& judged = {});
+  /// Returns the conflict that publish() would be now, if any.
+  [[nodiscard]] Result<std::optional<Conflict>> find_conflict(const Proposal& proposal) const;
   /// Holds the writer lock while a run gets its view. Needs a state.
   /// Errors: kRefused `git.no_runs` for a git workspace.
   Result<RunStart> begin_run() const;

@@ -101,6 +101,39 @@ class Conflicts(SystemCase):
             self.assertIn(line, text)
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei\nthree\n")
 
+    def test_a_dry_run_of_a_commit_finds_its_conflicts(self):
+        self.edited_on_both_sides()
+        document = json.loads(self.galley("--json", "commit", "-n", expect=1).stdout)
+        self.assertEqual(document["schema"], "galley.preview/1")
+        real = self.commit(expect=1)
+        for name in ("ok", "reason", "message", "conflict"):
+            self.assertEqual(document[name], real[name])
+        said = self.galley("commit", "-n", expect=1).stderr
+        self.assertEqual(said, self.galley("commit", expect=1).stderr)
+
+    def test_a_dry_run_of_a_commit_merges_where_the_commit_does(self):
+        self.write("a.txt", "".join(f"{n}\n" for n in range(20)))
+        self.galley("begin", expect=0)
+        self.call("Edit", {"file_path": "a.txt", "old_string": "\n2\n", "new_string": "\ntwo\n"})
+        self.write("a.txt", (self.work / "a.txt").read_text().replace("17", "seventeen"))
+        proposal = json.loads(self.galley("--json", "diff", expect=0).stdout)["proposal"]
+        for reviewed in ("commit", "--proposal", proposal), ("pick", json.loads(self.galley("--json", "status", expect=0).stdout)["tx"]):
+            status = 0 if reviewed[0] == "pick" else 1
+            self.galley(*reviewed, "-n", expect=status)
+            self.galley(*reviewed, expect=status)
+        self.assertIn("two\n", (self.work / "a.txt").read_text())
+
+    def test_a_dry_run_of_a_commit_finds_changed_reads(self):
+        self.write("galley.toml", '[commit]\nisolation = "serializable"\n')
+        self.write("read.txt", "read\n")
+        self.galley("begin", expect=0)
+        self.call("read_text_file", {"path": "read.txt"})
+        self.call("write_file", {"path": "made.txt", "content": "made\n"})
+        self.galley("commit", "-n", expect=0)
+        self.write("read.txt", "somebody else\n")
+        document = json.loads(self.galley("--json", "commit", "-n", expect=1).stdout)
+        self.assertEqual(document["reason"], "conflict.read_changed")
+
     def test_a_reviewed_proposal_shows_both_sides(self):
         self.edited_on_both_sides()
         reviewed = json.loads(self.galley("--json", "diff", expect=0).stdout)["proposal"]
