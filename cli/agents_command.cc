@@ -220,18 +220,18 @@ Result<void> ask(Session& session, const PlannedFiles& files) {
               "there is no terminal to ask at: review it with --dry-run, then add --yes");
 }
 
+/// Folders, each before those that it is in.
+using Folders = std::set<std::string, std::greater<>>;
+
 /// Puts files back, the last written first. Returns `error`, which also names the files that stay
 /// changed.
-Error put_back(const std::vector<const PlannedFile*>& written, std::vector<std::string> new_folders,
+Error put_back(const std::vector<const PlannedFile*>& written, const Folders& new_folders,
                Error error) {
   for (auto one = written.rbegin(); one != written.rend(); ++one) {
     const auto restored = (*one)->file.restore((*one)->text);
     if (restored) continue;
     error.message += "; " + (*one)->file.path() + " stays changed: " + restored.error().message;
   }
-  // A folder has a longer name than those that it is in.
-  std::sort(new_folders.begin(), new_folders.end(),
-            [](const auto& one, const auto& other) { return one.size() > other.size(); });
   for (const std::string& folder : new_folders) remove_if_empty(folder);
   return error;
 }
@@ -239,19 +239,24 @@ Error put_back(const std::vector<const PlannedFile*>& written, std::vector<std::
 /// Writes all files or none.
 Result<void> write(const PlannedFiles& files) {
   std::vector<const PlannedFile*> written;
-  std::vector<std::string> new_folders;
+  Folders new_folders;
+  Folders empty_folders;
+  Folders left_folders;
   for (const auto& [name, planned] : files) {
     if (!planned.is_changed()) continue;
-    std::copy_if(planned.folders.begin(), planned.folders.end(), std::back_inserter(new_folders),
-                 [](const std::string& folder) { return !has_folder(folder); });
+    for (const std::string& folder : planned.folders) {
+      if (!has_folder(folder)) new_folders.insert(folder);
+      if (is_empty_folder(folder)) empty_folders.insert(folder);
+    }
     const auto replaced = planned.file.replace(planned.text, planned.mode);
     if (!replaced) return fail(put_back(written, new_folders, replaced.error()));
     written.push_back(&planned);
   }
   for (const PlannedFile* planned : written) {
-    if (planned->text) continue;
-    for (const std::string& folder : planned->folders) remove_if_empty(folder);
+    if (!planned->text) left_folders.insert(planned->folders.begin(), planned->folders.end());
   }
+  for (const std::string& folder : left_folders) remove_if_empty(folder);
+  for (const std::string& folder : empty_folders) keep_when_empty(folder);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "cli/config_file.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr uint32_t kPrivateFolder = 0700;
 constexpr uint32_t kProjectFolder = 0755;
+constexpr const char* kKeptMark = "user.galley.kept";
 
 std::pair<std::string, std::string> folder_and_name(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -128,11 +130,32 @@ Error ConfigFile::changed() const {
 
 bool has_folder(const std::string& folder) { return open_disk_directory(folder).has_value(); }
 
+bool is_empty_folder(const std::string& folder) {
+  const auto directory = open_disk_directory(folder);
+  const auto entries = directory ? (*directory)->list() : fail(directory.error());
+  return entries && entries->empty();
+}
+
+void keep_when_empty(const std::string& folder) {
+  const auto [parent, name] = folder_and_name(folder);
+  const auto directory = open_writable_disk_directory(parent);
+  const auto path = RelPath::parse(name);
+  // Without attributes of the file system, the folder is removed when it is empty again.
+  if (directory && path) (void)(*directory)->set_attribute(*path, {kKeptMark, "1"});
+}
+
 void remove_if_empty(const std::string& folder) {
   const auto [parent, name] = folder_and_name(folder);
   const auto directory = open_writable_disk_directory(parent);
   const auto path = RelPath::parse(name);
-  if (directory && path) (void)(*directory)->remove_directory(*path);
+  if (!directory || !path || !is_empty_folder(folder)) return;
+  const auto attributes = (*directory)->attributes(*path);
+  const bool is_kept = attributes && std::any_of(attributes->begin(), attributes->end(),
+                                                 [](const ExtendedAttribute& attribute) {
+                                                   return attribute.name == kKeptMark;
+                                                 });
+  (void)(is_kept ? (*directory)->remove_attribute(*path, kKeptMark)
+                 : (*directory)->remove_directory(*path));
 }
 
 }  // namespace galley

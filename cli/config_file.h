@@ -60,7 +60,12 @@ class ConfigFile {
 
 [[nodiscard]] bool has_folder(const std::string& folder);
 
-/// Removes a folder if it is empty.
+[[nodiscard]] bool is_empty_folder(const std::string& folder);
+
+/// Marks a folder that was there and empty before something was written to it.
+void keep_when_empty(const std::string& folder);
+
+/// Removes a folder if it is empty. If it has the mark, only the mark is removed.
 void remove_if_empty(const std::string& folder);
 
 }  // namespace galley

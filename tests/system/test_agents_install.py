@@ -116,6 +116,22 @@ class RoundTrip(InstallCase):
             self.assertFalse((self.scratch / folder).exists(), folder)
         self.assertEqual(snapshot(self.scratch, skip=()), before)
 
+    def test_folders_that_were_there_and_empty_stay(self):
+        folders = [self.scratch / folder for folder in ("home/.codex", "home/.claude", "home/.gemini", "config/opencode")]
+        folders += [self.work / folder for folder in (".claude", ".claude/commands", ".gemini", ".opencode")]
+        for folder in folders:
+            folder.mkdir(parents=True)
+        before = snapshot(self.scratch, skip=())
+        for (agent, part, scope), place in PLACES.items():
+            with self.subTest(f"{agent} {part} {scope}"):
+                for verb in ("install", "uninstall"):
+                    self.agents(verb, agent, f"--{part}", f"--{scope}", "--yes")
+                self.assertEqual(snapshot(self.scratch, skip=()), before)
+        for verb in ("install", "uninstall"):
+            self.agents(verb, "claude", "--project", "--yes")
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+        self.assertEqual([os.listxattr(folder) for folder in folders], [[]] * len(folders))
+
     def test_an_existing_file_is_restored_byte_by_byte(self):
         for (agent, part, scope), place in PLACES.items():
             if place.endswith(".js") or scope == "user":
