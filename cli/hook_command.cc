@@ -152,8 +152,8 @@ Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
 }
 
 /// Removes the folder of links to hook files when no hook needs it. Files that a hook wrote there,
-/// next to itself, are moved to the hook files. In a work tree they stay, because others may have
-/// written there, too.
+/// next to itself, are moved to the hook files. A file whose name is taken there stays, and so do
+/// all in a work tree, because others may have written there, too.
 Result<void> remove_view(Session& session, const HookFiles& files, const WritableDirectory& hooks,
                          const HookPlace& place) {
   GALLEY_ASSIGN(const bool keeps_any, files.keeps_any());
@@ -171,18 +171,18 @@ Result<void> remove_view(Session& session, const HookFiles& files, const Writabl
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
     if (entry.kind == FileKind::kSymlink || entry.name == ".gitignore") {
       GALLEY_TRY((*view)->remove_file(name));
-    } else if (place.is_in_work_tree) {
-      is_left = true;
     } else {
-      GALLEY_TRY((*view)->rename(name, hooks, name, RenameMode::kReplace));
+      is_left |= place.is_in_work_tree ||
+                 !(*view)->rename(name, hooks, name, RenameMode::kNoReplace).has_value();
     }
   }
-  if (is_left) session.say("files that a hook wrote next to itself are in " + path);
-  if (is_left) return {};
   const size_t slash = path.rfind('/');
   GALLEY_ASSIGN(const auto parent, open_writable_disk_directory(path.substr(0, slash + 1)));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
-  return remove_tree(*parent, name);
+  if (is_left || !parent->remove_directory(name)) {
+    session.say("files that a hook wrote next to itself are in " + path);
+  }
+  return {};
 }
 
 Result<int> change_hooks(Session& session) {

@@ -33,6 +33,7 @@ if [ -x "$hooks/{0}$kept" ]; then
     name=${{file##*/}}
     link=$view/${{name%"$kept"}}
     [ "$name" != .gitignore ] && [ -e "$file" ] && ! [ -e "$file$kept" ] || continue
+    [ ! -d "$link" ] || [ -L "$link" ] || continue
     [ "$link" -ef "$file" ] || ln -sfn "$links/$name" "$link" || exit
   done
   earlier=$view/{0}
@@ -51,7 +52,14 @@ constexpr std::string_view kEarlierReads =
 constexpr std::string_view kEarlierRuns = R"(  "$earlier" "$@" || status=$?
 )";
 
-constexpr std::string_view kEarlierEnds = R"(  [ "$links" != "$hooks" ] || rm -rf "$view"
+/// What the hook put in place of a link replaces the file of that link.
+constexpr std::string_view kEarlierEnds = R"(  for file in "$hooks"/* "$hooks"/.[!.]*; do
+    name=${{file##*/}}
+    link=$view/${{name%"$kept"}}
+    [ "$name" != .gitignore ] && [ -f "$file" ] && ! [ -e "$file$kept" ] || continue
+    [ ! -f "$link" ] || [ -L "$link" ] || mv -f "$link" "$file"
+  done
+  [ "$links" != "$hooks" ] || rm -rf "$view"
   [ "$status" = 0 ] || exit "$status"
 fi
 )";

@@ -280,6 +280,27 @@ esac
         self.assertEqual((hooks / ".names.sh").read_text(), "file=journal.txt\n")
         self.assertFalse((self.work / ".git" / "hooks.before-galley").exists())
 
+    def test_a_file_that_a_hook_replaced_is_the_file(self):
+        hook = ('#!/bin/sh\nset -e\ncd "$(dirname "$0")"\ncount=$(cat count)\n'
+                'echo $((count + 1)) > new && mv new count\nrm -rf cache && mkdir cache && echo ran > cache/run\n')
+        for folder in (".git/hooks", ".githooks"):
+            with self.subTest(folder):
+                self.git("config", "core.hooksPath", folder)
+                self.write(f"{folder}/pre-commit", hook).chmod(0o755)
+                self.write(f"{folder}/count", "0\n")
+                self.write(f"{folder}/cache/run", "never\n")
+                self.galley("hook", "install", expect=0)
+                for count in "12":
+                    self.assert_done(self.run_git("commit", "-q", "--allow-empty", "-m", count))
+                    self.assertEqual((self.work / folder / "count").read_text(), count + "\n")
+                said = self.galley("hook", "uninstall", expect=0).stderr.decode()
+                self.assertEqual((self.work / folder / "pre-commit").read_text(), hook)
+                self.assertFalse((self.work / folder / "pre-commit.before-galley").exists())
+                # A folder cannot replace one that is not empty.
+                self.assertIn(f"{folder}.before-galley", said)
+                self.assertEqual((self.work / folder / "cache/run").read_text(), "never\n")
+                self.assertEqual((self.work / f"{folder}.before-galley/cache/run").read_text(), "ran\n")
+
     def test_what_a_hook_wrote_in_a_work_tree_is_named(self):
         self.write(".githooks/pre-commit", '#!/bin/sh\necho ran >> "${0%/*}/journal.txt"\n').chmod(0o755)
         self.git("config", "core.hooksPath", ".githooks")
