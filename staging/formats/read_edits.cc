@@ -406,6 +406,8 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
     return fail(ErrorKind::kInvalid, "edit.not_a_patch",
                 "the document is UTF-16; convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8");
   }
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   if (auto plain = without_transfer_encoding(text)) text = *std::move(plain);
   if (auto plain = without_thoughts(text)) text = *std::move(plain);
   const Answer answer = divide_answer(text);

@@ -176,6 +176,18 @@ class WaysOut(SystemCase):
             said = self.galley("apply", stdin=(mark + patch).encode(encoding), expect=2)
             self.assertIn(b"the document is UTF-16; convert it", said.stderr)
 
+    def test_a_patch_behind_a_byte_order_mark(self):
+        self.write("f", "a\n")
+        patch = ("diff --git a/f b/g\nold mode 100644\nnew mode 100755\nrename from f\nrename to g\n--- a/f\n+++ b/g\n"
+                 "@@ -1 +1 @@\n-a\n+b\n")
+        said = self.galley("apply", stdin=("\ufeff" + patch).encode(), expect=0)
+        self.assertNotIn(b"note:", said.stderr)
+        self.assertFalse((self.work / "f").exists())
+        self.assertEqual(((self.work / "g").read_text(), (self.work / "g").stat().st_mode & 0o777), ("b\n", 0o755))
+        shown = "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-b\n+\ufeffc\n"
+        self.assertNotIn(b"note:", self.galley("apply", stdin=("\ufeff" + shown).encode(), expect=0).stderr)
+        self.assertEqual((self.work / "g").read_text(), "\ufeffc\n")
+
     def test_a_series_in_the_wrong_order(self):
         self.write("f.txt", "".join(f"{n}\n" for n in range(30)))
         move = "diff --git a/f.txt b/g.txt\nsimilarity index 100%\nrename from f.txt\nrename to g.txt\n"
