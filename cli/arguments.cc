@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "cli/documents.h"
 #include "cli/help.h"
 #include "cli/option_table.h"
 #include "cli/reference.h"
@@ -204,7 +206,11 @@ ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>&
   } catch (const CLI::CallForAllHelp&) {
     result.text = long_help(table, innermost(app));
   } catch (const CLI::CallForVersion& version) {
-    result.text = std::string(version.what()) + "\n";
+    const bool is_json = app.get_option("--json")->count() > 0;
+    result.text =
+        is_json ? document_text(
+                      {{"schema", "galley.version/1"}, {"ok", true}, {"version", GALLEY_VERSION}})
+                : std::string(version.what()) + "\n";
     result.is_whole = true;
   } catch (const CLI::ParseError& error) {
     result.text = complaint(app, error);

@@ -137,6 +137,7 @@ TEST_F(Documents, AnExplanationOfEditsMatchesTheSchema) {
                 .size(),
             1u);
   EXPECT_EQ(run("status", "status")["transactions"].size(), 0u);
+  EXPECT_FALSE(run("--version", "version")["version"].get<std::string>().empty());
 }
 
 TEST_F(Documents, AnEditMadeOnAnEarlierVersionMatchesTheSchema) {
