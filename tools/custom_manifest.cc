@@ -173,6 +173,16 @@ Result<void> read_egress(const ManifestObject& capabilities, CustomManifest& man
   return {};
 }
 
+/// Whether a capability is one of Galley's own, as it should be written, or of an open domain.
+bool is_known_need(const std::string& need, const std::vector<std::string>& own) {
+  const auto is_of_own_domain = [&](const std::string& one) {
+    return need.starts_with(one.substr(0, one.find(':') + 1));
+  };
+  const std::string name = need.substr(0, need.find(':', need.find(':') + 1));
+  return std::none_of(own.begin(), own.end(), is_of_own_domain) ||
+         std::find(own.begin(), own.end(), name) != own.end();
+}
+
 /// Reads the capabilities that the caller must have. A custom tool always runs a program and can
 /// read the tree.
 Result<void> read_needs(const ManifestObject& manifest, CustomManifest& out) {
@@ -181,10 +191,13 @@ Result<void> read_needs(const ManifestObject& manifest, CustomManifest& out) {
   bool writes_anywhere = false;
   for (const std::string& need : needs) {
     static const re2::RE2 kCapability(R"([a-z][a-z0-9_-]*:[^\s:!][^\s]*|exec)");
-    if (!re2::RE2::FullMatch(need, kCapability)) {
+    static const std::vector<std::string> kOwn = {"fs:read",   "fs:write", "fs:create", "fs:modify",
+                                                  "fs:delete", "net:none", "net:host"};
+    if (!re2::RE2::FullMatch(need, kCapability) || !is_known_need(need, kOwn)) {
       return manifest.wrong("required_capabilities",
                             "a list of capabilities such as \"fs:write:docs/**\"; '" +
-                                printable_line(need.substr(0, kMaxTextBytes)) + "' is not one");
+                                printable_line(need.substr(0, kMaxTextBytes)) + "' is not one" +
+                                did_you_mean(need, kOwn));
     }
     if (need == "net:host") out.uses_network = true;
     if (need != kWrite && !need.starts_with(std::string(kWrite) + ":")) continue;

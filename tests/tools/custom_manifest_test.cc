@@ -189,6 +189,10 @@ TEST(CustomManifests, WritablePathsComeFromCapabilities) {
               HasSubstr("manifest.value"));
   EXPECT_THAT(manifest_refusal(with("/required_capabilities", {"fs:write:[a"})),
               HasSubstr("manifest.value"));
+  EXPECT_THAT(manifest_refusal(with("/required_capabilities", {"fs:writ"})),
+              HasSubstr("did you mean 'fs:write'?"));
+  EXPECT_THAT(manifest_refusal(with("/required_capabilities", {"net:hosts"})),
+              HasSubstr("did you mean 'net:host'?"));
 }
 
 TEST(CustomManifests, TheSchemaAndTheParserAcceptTheSameKeys) {
