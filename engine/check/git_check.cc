@@ -510,6 +510,15 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
     GALLEY_ASSIGN(const std::string commit, inner.run({"rev-parse", "--verify", "HEAD"}));
     change.new_id = without_line_end(commit);
   }
+  // The diff of files does not tell which of them a merge has left to be resolved.
+  GALLEY_ASSIGN(const std::string unmerged, git.run({"-C", layout.work_tree, "diff-files",
+                                                     "--name-only", "--diff-filter=U", "-z"}));
+  for (std::string& path : split_at_nul(unmerged)) {
+    GitRawChange change;
+    change.status = 'U';
+    change.path = std::move(path);
+    diff.push_back(std::move(change));
+  }
   GALLEY_ASSIGN(const std::string others, git.run({"-C", layout.work_tree, "ls-files", "--others",
                                                    "--exclude-standard", "-z"}));
   GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));

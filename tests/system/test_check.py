@@ -143,9 +143,13 @@ class Staged(CheckCase):
         self.run_git(self.repo, "checkout", "-q", "main")
         self.commit(self.repo, {"a.txt": "main\n"})
         self.run_git(self.repo, "merge", "side", expect=1)
-        said = self.check(self.repo, expect=1)
-        self.assertEqual(said["reason"], "check.unmerged")
-        self.assertIn("a.txt", said["message"])
+        for options in ((), ("--worktree",)):
+            said = self.check(self.repo, *options, expect=1)
+            self.assertEqual(said["reason"], "check.unmerged")
+            self.assertIn("merge is not finished, so there is nothing to be judged yet: a.txt;", said["message"])
+            self.put(self.repo, {"a.txt": "both\n"})
+        self.run_git(self.repo, "add", "a.txt")
+        self.check(self.repo, "--worktree")
 
     def test_before_the_first_commit_everything_is_new(self):
         repo = self.scratch / "fresh"
