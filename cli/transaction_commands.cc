@@ -174,13 +174,15 @@ Result<std::string> first_paths(Session& session, const StageStatus& stage) {
 }
 
 /// A warning for each open transaction that is not among the readable ones because it is damaged.
+/// Adds them to `document`.
 Result<std::string> unreadable_text(Session& session, const Workspace& workspace,
-                                    const std::vector<StageStatus>& readable) {
+                                    const std::vector<StageStatus>& readable, Json& document) {
   std::string text;
   const StateDirectory* state = persistent_of(workspace).state();
   if (state == nullptr) return text;
   GALLEY_ASSIGN(const auto damaged, damaged_transactions(*state, readable));
   for (const std::string& id : damaged) {
+    document["unreadable"].push_back(id);
     text += "warning: what is staged in transaction " + id +
             " cannot be read; drop it with: " + session.hint("rollback --tx " + id) + "\n";
   }
@@ -190,7 +192,9 @@ Result<std::string> unreadable_text(Session& session, const Workspace& workspace
 Result<int> status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(auto stages, workspace->stages());
-  GALLEY_ASSIGN(const std::string unreadable, unreadable_text(session, *workspace, stages));
+  Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
+  GALLEY_ASSIGN(const std::string unreadable,
+                unreadable_text(session, *workspace, stages, document));
   const std::string& agent = session.arguments().global.agent;
   if (const std::string& wanted = session.arguments().tx; !wanted.empty()) {
     std::erase_if(stages, [&](const auto& stage) { return !stage.id.starts_with(wanted); });
@@ -199,7 +203,6 @@ Result<int> status(Session& session) {
     return a.is_own(agent) && !b.is_own(agent);
   });
   const StageStatus* shown = shown_stage(session, stages);
-  Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
   document["transactions"] = Json::array();
   std::string text;
   std::string damage;
