@@ -29,7 +29,7 @@ struct CheckedOutTree {
 ///         files/   the tree           lock   held shared by users, exclusively by a writer
 ///         tree     its id and a stamp; absent while files/ is being changed
 ///
-/// The stamp covers the inodes and times of all directories. A tree that no longer fits its stamp
+/// The stamp covers the times and entries of all directories. A tree that no longer fits its stamp
 /// is written anew, because programs that clean caches also remove single files. A file that a
 /// program changed in place is not noticed.
 ///

@@ -84,7 +84,12 @@ cache = false
         self.check(repo)
         (files,) = self.scratch.glob("cache/galley/repository/*/tree*/files")
         one = files / "many" / "1"
-        damages = {"lost": one.unlink, "added": (files / "many" / "new").touch,
+        def lose_in_a_copy():
+            times = one.parent.stat()
+            one.unlink()
+            os.utime(one.parent, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+        damages = {"lost": one.unlink, "added": (files / "many" / "new").touch, "lost in a copy": lose_in_a_copy,
                    "folder": lambda: shutil.rmtree(files / "many")}
         for name, damage in damages.items():
             with self.subTest(damage=name):
@@ -96,6 +101,20 @@ cache = false
             self.put(repo, {"a.txt": "better\n"})
             self.run_git(repo, "add", "-A")
             self.assertTrue(self.check(repo)["ok"])
+
+    def test_a_copied_tree_is_used_as_it_is(self):
+        """A job of CI restores the cache."""
+        repo = self.make("commands", self.COUNTS, {f"many/{i}": f"{i}\n" for i in range(5)})
+        self.put(repo, {"a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        (cache,) = self.scratch.glob("cache/galley/repository/*")
+        cache.rename(cache.with_name("saved"))
+        shutil.copytree(cache.with_name("saved"), cache, symlinks=True)
+        shutil.rmtree(cache / "verdicts")
+        before = [(path, path.stat().st_ino) for path in sorted(cache.glob("tree0/files/**/*"))]
+        self.assertTrue(self.check(repo)["ok"])
+        self.assertEqual([(path, path.stat().st_ino) for path in sorted(cache.glob("tree0/files/**/*"))], before)
 
     def test_a_fixer_changes_contents_only_and_says_what_it_left(self):
         repo = self.make("fixers", """
