@@ -172,11 +172,8 @@ regex = '''(?i)[a-z0-9_./\-]{0,40}(?:api_?key|access_?key|secret|auth_?token|acc
 keywords = ["key", "secret", "token", "passw", "credential"]
 entropy = 3
 [[rules.allowlists]]
-regexes = ['''^[0-9]+$''', '''(?i)^[a-f]+$''']
-stopwords = ["0123456789"]
-[[rules.allowlists]]
 regexTarget = "match"
-regexes = ['''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:hash|digest|checksum|fingerprint|md5|commit|etag|uuid|(?:sha[0-9]*|[_.\-](?:rev|oid|id|version)|(?-i:[a-z0-9](?:I[dD]|Rev|Version)))["'\]]*\s*[=:])''', '''(?i)[a-z0-9]/[a-z0-9_.\-]*["']?\s*[:=]\s*["'`][0-9a-f]{64}["'`]$''']
+regexes = ['''(?i)[a-z0-9]/[a-z0-9_.\-]*["']?\s*[:=]\s*["'`][0-9a-f]{64}["'`]$''']
 
 [[rules]]
 id = "unquoted-hex-key"
@@ -185,12 +182,6 @@ path = '''(?i)(?:^|/)(?:[^/]*\.(?:ya?ml|ini|conf|cfg|cnf|properties|toml|tfvars|
 regex = '''(?im)^[ \t]{0,40}(?:- |export\s{1,3})?[a-z0-9_.\-]{0,40}(?:api_?key|access_?key|secret|auth_?token|access_?token|passwd|password|credential|private_?key)[a-z0-9_.\-]{0,20}[ \t]{0,3}[=:][ \t]{0,3}([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})[ \t]*\r?$'''
 keywords = ["key", "secret", "token", "passw", "credential"]
 entropy = 3
-[[rules.allowlists]]
-regexes = ['''^[0-9]+$''', '''(?i)^[a-f]+$''']
-stopwords = ["0123456789"]
-[[rules.allowlists]]
-regexTarget = "match"
-regexes = ['''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:hash|digest|checksum|fingerprint|md5|commit|etag|uuid|(?:sha[0-9]*|[_.\-](?:rev|oid|id|version)|(?-i:[a-z0-9](?:I[dD]|Rev|Version)))["'\]]*\s*[=:])''']
 
 # A password has a letter, a digit and a sign. Hashed passwords, versions, addresses, templates,
 # anchors and queries, which have them too, are allowed.
@@ -200,12 +191,6 @@ description = "a password"
 regex = '''(?i)[a-z0-9_.\-]{0,40}(?:passwd|password|passphrase|secret|credential)[a-z0-9_.\-]{0,20}["']?\]?(?:\s{0,3}:\s{0,3}[a-z][a-z0-9_.]{0,30})?\s{0,3}(?:=|:|:=|=>)\s{0,3}["'`]([a-z0-9_.+/=\-!@#$%^&*?~]{10,100})["'`]'''
 keywords = ["secret", "passw", "passphrase", "credential"]
 entropy = 3
-[[rules.allowlists]]
-regexes = ['''^[^!@#$%^&~]*$''', '''^[^0-9]*$''', '''^[a-z0-9_]{3,20}\$[^$]*\$.{16}''', '''^[^A-Za-z]*$''', '''^[$#.%/~]''', '''^[A-Za-z0-9_.+\-]+@[A-Za-z0-9.\-]+\.[A-Za-z]{2,}$''', '''^(?:[A-Za-z0-9_./@\-]+@)?[\^~=]*v?[0-9]+\.[0-9]+[A-Za-z0-9_.+\-]*$''', '''/[A-Za-z0-9_.\-]+@(?:v[0-9]+|[0-9a-f]{40})$''', '''%[sdr0-9]''', '''[#?&][A-Za-z0-9_\-]+=''', '''[a-z]+=[^&]*&''', '''\$(?:[A-Z_]{3}|[a-z_]{3}|[a-z]{1,2}[A-Z][a-z]{2}|[A-Za-z]{2}[^A-Za-z0-9])''', '''^[a-z0-9_.\-/]+#[a-z0-9_\-]+$''']
-stopwords = ["example", "placeholder", "changeme", "change_me", "change-me", "replace", "insert", "your", "dummy", "sample", "xxxx", "0123456789", "password", "passw0rd", "p@ssw", "secret", "test"]
-[[rules.allowlists]]
-regexTarget = "match"
-regexes = ['''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:hash|digest|checksum|fingerprint|md5|commit|etag|uuid|(?:sha[0-9]*|[_.\-](?:rev|oid|id|version)|(?-i:[a-z0-9](?:I[dD]|Rev|Version)))["'\]]*\s*[=:])''', '''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:name|path|file|dir|url|uri|route|label|hint|text|title|message)["'\]]*\s*[=:]''']
 
 [[rules]]
 id = "unquoted-password"
@@ -214,12 +199,26 @@ path = '''(?i)(?:^|/)(?:[^/]*\.(?:ya?ml|ini|conf|cfg|cnf|properties|toml|tfvars|
 regex = '''(?im)^[ \t]{0,40}(?:- |export\s{1,3})?[a-z0-9_.\-]{0,40}(?:passwd|password|passphrase|secret|credential)[a-z0-9_.\-]{0,20}[ \t]{0,3}[=:][ \t]{0,3}([a-z0-9_.+/=\-!@#$%^&*?~]{10,100})[ \t]*\r?$'''
 keywords = ["secret", "passw", "passphrase", "credential"]
 entropy = 3
-[[rules.allowlists]]
+
+[[allowlists]]
+targetRules = ["assigned-hex-key", "unquoted-hex-key"]
+regexes = ['''^[0-9]+$''', '''(?i)^[a-f]+$''']
+stopwords = ["0123456789"]
+
+[[allowlists]]
+targetRules = ["assigned-password", "unquoted-password"]
 regexes = ['''^[^!@#$%^&~]*$''', '''^[^0-9]*$''', '''^[a-z0-9_]{3,20}\$[^$]*\$.{16}''', '''^[^A-Za-z]*$''', '''^[$#.%/~]''', '''^[A-Za-z0-9_.+\-]+@[A-Za-z0-9.\-]+\.[A-Za-z]{2,}$''', '''^(?:[A-Za-z0-9_./@\-]+@)?[\^~=]*v?[0-9]+\.[0-9]+[A-Za-z0-9_.+\-]*$''', '''/[A-Za-z0-9_.\-]+@(?:v[0-9]+|[0-9a-f]{40})$''', '''%[sdr0-9]''', '''[#?&][A-Za-z0-9_\-]+=''', '''[a-z]+=[^&]*&''', '''\$(?:[A-Z_]{3}|[a-z_]{3}|[a-z]{1,2}[A-Z][a-z]{2}|[A-Za-z]{2}[^A-Za-z0-9])''', '''^[a-z0-9_.\-/]+#[a-z0-9_\-]+$''']
 stopwords = ["example", "placeholder", "changeme", "change_me", "change-me", "replace", "insert", "your", "dummy", "sample", "xxxx", "0123456789", "password", "passw0rd", "p@ssw", "secret", "test"]
-[[rules.allowlists]]
+
+[[allowlists]]
+targetRules = ["assigned-password", "unquoted-password"]
 regexTarget = "match"
-regexes = ['''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:hash|digest|checksum|fingerprint|md5|commit|etag|uuid|(?:sha[0-9]*|[_.\-](?:rev|oid|id|version)|(?-i:[a-z0-9](?:I[dD]|Rev|Version)))["'\]]*\s*[=:])''', '''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:name|path|file|dir|url|uri|route|label|hint|text|title|message)["'\]]*\s*[=:]''']
+regexes = ['''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:name|path|file|dir|url|uri|route|label|hint|text|title|message)["'\]]*\s*[=:]''']
+
+[[allowlists]]
+targetRules = ["assigned-hex-key", "unquoted-hex-key", "assigned-password", "unquoted-password"]
+regexTarget = "match"
+regexes = ['''(?i)^[ \t]*(?:- |export\s+)?[a-z0-9_./\-]*(?:hash|digest|checksum|fingerprint|md5|commit|etag|uuid|(?:sha[0-9]*|[_.\-](?:rev|oid|id|version)|(?-i:[a-z0-9](?:I[dD]|Rev|Version)))["'\]]*\s*[=:])''']
 )TOML";
 
 }  // namespace galley

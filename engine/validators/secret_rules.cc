@@ -46,6 +46,7 @@ class LazyPattern {
 using Pattern = std::unique_ptr<LazyPattern>;
 
 struct Allowlist {
+  std::vector<std::string> rules;  ///< ids of the only rules for which it counts; empty: all
   std::vector<Pattern> patterns;
   std::vector<Pattern> paths;
   std::vector<std::string> stopwords;  ///< lower case
@@ -172,6 +173,7 @@ class RuleReader {
     for (const auto& pattern : texts(node, "regexes")) {
       out.patterns.push_back(compile(node, pattern));
     }
+    out.rules = texts(node, "targetRules");
     for (const auto& path : texts(node, "paths")) out.paths.push_back(compile(node, path));
     for (const auto& word : texts(node, "stopwords")) out.stopwords.push_back(to_lower(word));
     out.target = text(node, "regexTarget");
@@ -279,7 +281,11 @@ re2::StringPiece secret_of(const Rule& rule, const std::vector<re2::StringPiece>
 }
 
 bool is_allowed(const Rule& rule, const std::vector<Allowlist>& global, const Suspect& suspect) {
-  const auto says_yes = [&](const Allowlist& list) { return allows(list, suspect); };
+  const auto says_yes = [&](const Allowlist& list) {
+    const auto& rules = list.rules;
+    return (rules.empty() || std::find(rules.begin(), rules.end(), rule.id) != rules.end()) &&
+           allows(list, suspect);
+  };
   return std::any_of(global.begin(), global.end(), says_yes) ||
          std::any_of(rule.allowlists.begin(), rule.allowlists.end(), says_yes);
 }

@@ -256,11 +256,19 @@ regexes = ['''^0{8}$''', '''dead''']
 [[rules]]
 id = "key-file"
 path = '''\.pem$'''
-[allowlist]
+[[allowlists]]
 paths = ['''^vendor/''']
+[[allowlists]]
+targetRules = ["key-file", "other"]
+regexes = ['''1a2b''']
+[[allowlists]]
+targetRules = ["acme"]
+regexes = ['''5e6f''']
 )");
   use("secrets", "rules_file = \"rules.toml\"\n");
-  propose("a", "acme-key-1a2b3c4d\nacme-key-11111111\nacme-key-dead1234\nACME-key-1a2b3c4d\n");
+  propose("a",
+          "acme-key-1a2b3c4d\nacme-key-11111111\nacme-key-dead1234\nACME-key-1a2b3c4d\n"
+          "acme-key-5e6f7a8b\n");
   propose("vendor/a", "acme-key-1a2b3c4d\n");
   propose("x.pem", "anything\nand more\n");
   propose("y.pem", "");
