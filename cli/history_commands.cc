@@ -21,6 +21,7 @@
 #include "engine/history/turns.h"
 #include "engine/history/undo.h"
 #include "engine/history/undo_choice.h"
+#include "engine/pipeline/shown_changes.h"
 
 namespace galley {
 namespace {
@@ -78,6 +79,7 @@ void add_dependencies(Json& document, const std::vector<Dependency>& dependencie
 }
 
 Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& document) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
   document["ok"] = false;
   document["reason"] = "undo.conflict";
   document["message"] =
@@ -85,7 +87,7 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
   document["conflicts"] = Json::array();
   std::string text;
   for (PathConflict& path : conflict.paths) {
-    GALLEY_TRY(hide_unread(session, path));
+    hide_unread_texts(session.arguments().global.agent, rules_of(*workspace).config, path);
     Json entry = {{"path", path.path.str()}, {"message", path.message}};
     if (!path.diff.empty()) entry["diff"] = path.diff;
     if (!path.hunks.empty()) entry["hunks"] = hunks_json(path.hunks);

@@ -117,11 +117,6 @@ Result<void> add_exact_diff(Session& session, Json& document, const Proposal& pr
   return {};
 }
 
-Result<bool> may_show(Session& session, const RelPath& path) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  return may_show(Policy(rules_of(*workspace).config), path, session.arguments().global.agent);
-}
-
 Result<void> check_reads_all(Session& session, std::string_view what) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& agent = session.arguments().global.agent;

@@ -30,21 +30,8 @@ Result<std::string> diff_for_caller(Session& session, const Proposal& proposal,
 /// Adds the exact diff to `document`, and the omitted files as `left_out`.
 Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal);
 
-/// Whether the calling agent may see the contents of a file.
-Result<bool> may_show(Session& session, const RelPath& path);
-
 /// Refuses callers that may read only some paths, because `what` shows files of all paths.
 Result<void> check_reads_all(Session& session, std::string_view what);
-
-/// Removes the contents from a conflict in a file that the calling agent may not read.
-template <class OnePath>
-Result<void> hide_unread(Session& session, OnePath& path) {
-  GALLEY_ASSIGN(const bool is_shown, may_show(session, path.path));
-  if (is_shown) return {};
-  path.diff.clear();
-  path.hunks.clear();
-  return {};
-}
 
 /// Prints the proposal in the format of the diff options, or adds it and the verdict to `document`.
 Result<void> show_preview(Session& session, const Preview& preview, Json& document);

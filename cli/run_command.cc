@@ -519,10 +519,7 @@ Result<int> sync(Session& session) {
   GALLEY_ASSIGN(InnerTransaction::SyncedRun done, inner(transaction).sync_run());
   Conflict conflict;
   conflict.reason = "conflict.changed_on_disk";
-  for (PathConflict& path : done.conflicts) {
-    GALLEY_TRY(hide_unread(session, path));
-    conflict.paths.push_back(std::move(path));
-  }
+  conflict.paths.assign(done.conflicts.begin(), done.conflicts.end());
   const bool is_whole = conflict.paths.empty() && done.skipped.empty();
   if (session.is_json()) {
     Json document = {{"schema", "galley.sync/1"}, {"ok", is_whole},

@@ -452,7 +452,9 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal, const Workspa
       }
     }
   }
-  hide_unread_texts(agent, workspace.rules.config, conflict);
+  for (ConflictPath& path : conflict.paths) {
+    hide_unread_texts(agent, workspace.rules.config, path);
+  }
 }
 
 /// Removes the paths that could be merged on their own, since they did not cause the conflict.

@@ -18,13 +18,10 @@ Result<std::string> diff_shown_to(std::string_view agent, const Workspace& works
   return text;
 }
 
-void hide_unread_texts(std::string_view agent, const Config& config, Conflict& conflict) {
-  const Policy policy(config);
-  for (Conflict::Path& path : conflict.paths) {
-    if (may_show(policy, path.path, agent)) continue;
-    path.diff.clear();
-    path.hunks.clear();
-  }
+void hide_unread_texts(std::string_view agent, const Config& config, Conflict::Path& path) {
+  if (may_show(Policy(config), path.path, agent)) return;
+  path.diff.clear();
+  path.hunks.clear();
 }
 
 }  // namespace galley

@@ -19,7 +19,7 @@ namespace galley {
 [[nodiscard]] Result<std::string> diff_shown_to(std::string_view agent, const Workspace& workspace,
                                                 const Proposal& proposal);
 
-/// Removes the texts from the conflicts in files that the agent may not read.
-void hide_unread_texts(std::string_view agent, const Config& config, Conflict& conflict);
+/// Removes the texts from a conflict in a file that the agent may not read.
+void hide_unread_texts(std::string_view agent, const Config& config, Conflict::Path& path);
 
 }  // namespace galley

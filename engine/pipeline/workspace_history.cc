@@ -34,7 +34,7 @@ CommitOutcome as_conflict(UndoConflict misfits, const std::string& agent, const 
   for (const Dependency& dependency : misfits.dependencies) {
     conflict.warnings.push_back(dependency.text());
   }
-  hide_unread_texts(agent, config, conflict);
+  for (ConflictPath& path : conflict.paths) hide_unread_texts(agent, config, path);
   return {Proposal::from({}, nullptr), std::move(conflict)};
 }
 
