@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
@@ -23,6 +24,33 @@ bool is_body_line(std::string_view line) {
   const std::string_view text = without_terminator(line);
   return text.empty() || text.front() == '+' || text.front() == '-' || text.front() == ' ' ||
          text.front() == '\\';
+}
+
+/// True if an indented line is in an item of a list that is not indented further than markdown
+/// allows (CommonMark, 5.2). `floor`: the first line that may begin the item.
+bool is_in_list_item(const Lines& document, size_t at, size_t floor) {
+  constexpr size_t kMostLines = 64;  // of an item above the line
+  constexpr size_t kMostIndent = 3;  // of an item, and of a line beyond its text
+  constexpr size_t kMostDigits = 9;
+  const size_t indent = document[at].find_first_not_of(' ');
+  const size_t first = std::max(floor, at - std::min(at, kMostLines));
+  while (at > first) {
+    const std::string_view line = without_terminator(document[--at]);
+    const size_t begin = line.find_first_not_of(' ');
+    if (begin == line.npos || begin >= indent) continue;
+    const std::string_view text = line.substr(begin);
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const bool is_number = digits > 0 && digits <= kMostDigits && text.size() > digits &&
+                           (text[digits] == '.' || text[digits] == ')');
+    const bool is_mark =
+        is_number || (digits == 0 && (text[0] == '-' || text[0] == '*' || text[0] == '+'));
+    const size_t mark = digits + 1;
+    const size_t blanks = std::min(text.find_first_not_of(' ', mark), text.size()) - mark;
+    const size_t inside = begin + mark + std::min(blanks, kMostIndent + 1);
+    return is_mark && blanks > 0 && begin <= kMostIndent && inside <= indent &&
+           indent <= inside + kMostIndent;
+  }
+  return false;
 }
 
 bool begins_json(std::string_view text) {
@@ -47,9 +75,13 @@ class AnswerDivider {
     return !found.parts.empty() || !found.unread.empty();
   }
 
+  /// The patches in list items that run() has found.
+  [[nodiscard]] const std::vector<UnreadLine>& indented() const { return indented_; }
+
  private:
   Answer finish() {
     close_fence();
+    if (!out_.parts.empty()) add_indented();
     cover(document_.size(), document_.size());
     for (size_t i = 0; i < out_.parts.size(); ++i) {
       if (out_.parts[i].end != 0) continue;
@@ -84,6 +116,7 @@ class AnswerDivider {
       return true;
     }
     out_ = {};
+    indented_.clear();
     covered_ = 0;
     taken_ = 0;
     pass_thought(0, close);
@@ -202,9 +235,43 @@ class AnswerDivider {
     is_diff_fence_ = false;
   }
 
+  /// Tracks the fence at the left margin that is open. Another one ends it with at least as many of
+  /// its signs, and without a title.
+  void track_margin_fence() {
+    const std::string_view line = trimmed(document_[at_]);
+    if (document_[at_].front() != line.front()) return;
+    if (margin_fence_.empty()) {
+      margin_fence_ = line.substr(0, line.find_first_not_of(line.front()));
+    } else if (line.starts_with(margin_fence_) &&
+               line.find_first_not_of(line.front()) == line.npos) {
+      margin_fence_ = {};
+    }
+  }
+
+  /// Notes the patch in the fence of a list item, whose lines are indented as the fence. No reader
+  /// takes it, because it could be an example. Text of files and edits is not searched.
+  void note_indented_patch() {
+    const size_t indent = document_[at_].find_first_not_of(' ');
+    if (indent == 0 || !margin_fence_.empty() || at_ + 2 >= document_.size()) return;
+    const auto inner = [&](size_t at) {
+      const std::string_view line = text_at(at);
+      const bool is_deep = line.find_first_not_of(' ') == indent;
+      return is_deep ? line.substr(indent) : std::string_view();
+    };
+    const std::string_view first = inner(at_ + 1);
+    const std::string_view second = inner(at_ + 2);
+    const bool is_patch =
+        first.starts_with("diff --git ") ||
+        (first.starts_with("--- ") && (second.starts_with("+++ ") || second.starts_with("@@")));
+    if (is_patch && is_in_list_item(document_, at_, std::max(covered_, floor_))) {
+      indented_.push_back({at_ + 1, std::string(first), true});
+    }
+  }
+
   bool take_fence() {
     if (!is_fence(document_[at_])) return false;
     in_header_ = false;
+    note_indented_patch();
     if (!in_fence_ && at_ >= nested_from_) {
       const NestedFile nested = nested_file_at(document_, at_, floor_);
       nested_from_ = nested.end;  // each line is read only once
@@ -213,6 +280,7 @@ class AnswerDivider {
         return true;
       }
     }
+    track_margin_fence();
     const std::string_view line = trimmed(document_[at_]);
     const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
     const std::string_view info = trimmed(line.substr(marks));
@@ -360,6 +428,12 @@ class AnswerDivider {
     cover(at_, end);
   }
 
+  void add_indented() {
+    const size_t free = kMaxUnread - out_.unread.size();
+    indented_.resize(std::min(indented_.size(), free));
+    std::move(indented_.begin(), indented_.end(), std::back_inserter(out_.unread));
+  }
+
   Lines document_;
   bool may_think_;  // false: the tags are in strings of JSON
   Answer out_;
@@ -373,6 +447,8 @@ class AnswerDivider {
   bool in_binary_ = false;
   bool in_message_ = false;
   std::optional<size_t> message_end_;  // of the newest mail
+  std::vector<UnreadLine> indented_;   // patches in list items
+  std::string_view margin_fence_;      // the signs of the open fence at the left margin
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
   bool is_code_fence_ = false;  // labelled with a language other than that of calls
@@ -482,11 +558,13 @@ void blank(std::string& text, size_t begin, size_t end) {
 
 /// Divides a text without thoughts.
 Answer divide_plain(std::string_view text) {
-  Answer out = AnswerDivider(text).run();
+  AnswerDivider divider(text);
+  Answer out = divider.run();
   if (!out.parts.empty() || !out.unread.empty()) return out;
   const auto shown = fenced_files(Lines(text));
   if (shown.empty()) return out;
   out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
+  out.unread = divider.indented();
   out.prose.clear();  // prose between shown files is not identified
   std::erase_if(out.calls, [&](const UnreadLine& call) {
     return std::any_of(shown.begin(), shown.end(), [&](const FencedFile& file) {

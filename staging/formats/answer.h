@@ -27,6 +27,7 @@ struct AnswerPart {
 struct UnreadLine {
   size_t line = 0;  ///< 0-based
   std::string text;
+  bool is_indented = false;  ///< it begins a patch in the indented fence of a list item
 };
 
 /// A model's answer: edits in one or several dialects, and prose between them.

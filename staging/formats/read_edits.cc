@@ -128,8 +128,18 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
   return with_options(std::move(all), options);
 }
 
+/// Whether a diff begins at this line, without the `length` bytes at its start.
+bool begins_diff(const Lines& lines, size_t at, size_t length) {
+  const std::string_view rest = lines[at].substr(std::min(length, lines[at].size()));
+  if (rest.starts_with("diff --git ") || rest.starts_with("@@ ")) return true;
+  return rest.starts_with("--- ") && at + 1 < lines.size() &&
+         lines[at + 1].substr(0, length) == lines[at].substr(0, length) &&
+         lines[at + 1].substr(std::min(length, lines[at + 1].size())).starts_with("+++ ");
+}
+
 /// Returns the text with the prefix of its diff's lines removed: the "> " of a mail or the
-/// indentation of a list. Empty if no diff has such a prefix.
+/// indentation of a list. A fence right before the diff loses it, too. Empty if no diff has such a
+/// prefix.
 std::string without_quoting(std::string_view text) {
   const Lines lines(text);
   std::string prefix;
@@ -139,13 +149,10 @@ std::string without_quoting(std::string_view text) {
     std::string_view line = lines[i];
     if (prefix.empty()) {
       const size_t begin = std::min(line.find_first_not_of("> \t"), line.size());
-      const std::string_view rest = line.substr(begin);
-      const bool is_header =
-          rest.starts_with("diff --git ") || rest.starts_with("@@ ") ||
-          (rest.starts_with("--- ") && i + 1 < lines.size() &&
-           lines[i + 1].substr(0, begin) == line.substr(0, begin) &&
-           lines[i + 1].substr(std::min(begin, lines[i + 1].size())).starts_with("+++ "));
-      if (begin > 0 && is_header) {
+      const bool is_fence_of_diff = is_fence(line.substr(begin)) && i + 1 < lines.size() &&
+                                    lines[i + 1].starts_with(line.substr(0, begin)) &&
+                                    begins_diff(lines, i + 1, begin);
+      if (begin > 0 && (is_fence_of_diff || begins_diff(lines, i, begin))) {
         prefix = line.substr(0, begin);
         is_inside = true;
       }
@@ -485,6 +492,13 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
   if (!set || is_bare_json) return set;
   std::vector<UnreadLine> left = answer.unread;
   std::erase_if(left, [&](const UnreadLine& line) { return is_in_hunk(*set, line.line + 1); });
+  std::vector<UnreadLine> indented;
+  std::ranges::copy_if(left, std::back_inserter(indented), &UnreadLine::is_indented);
+  if (!indented.empty()) {
+    return unread(indented,
+                  "the fence of this patch is indented, so it was not read, and nothing else was; "
+                  "move its lines to the left margin, or take it out");
+  }
   if (!left.empty()) {
     return unread(
         left,

@@ -7,6 +7,7 @@
 
 #include "staging/formats/read_edits.h"
 #include "staging/placing/search_help.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -146,6 +147,49 @@ TEST(Answers, AFileInAFenceOfFourSignsMayHaveFences) {
   EXPECT_EQ(shape_of("f\n````\n" + std::string(kBlock) + "````\n"), "b3");
   EXPECT_EQ(shape_of("````diff f.py\n" + std::string(kDiff) + "````\n"), "u2");
   EXPECT_EQ(shape_of("````markdown README.md\n" + inner), "u5");
+}
+
+std::string indented_by(size_t count, const std::string& text) {
+  std::string out;
+  const Lines lines(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    out += (lines[i] == "\n" ? "" : std::string(count, ' ')) + std::string(lines[i]);
+  }
+  return out;
+}
+
+TEST(Answers, APatchInTheFenceOfAListItemIsReportedNextToEdits) {
+  const std::string block = kBlock;
+  const std::string fence = "```diff\n" + std::string(kDiff) + "```\n";
+  const std::string second = "\n2. Then:\n\n" + indented_by(3, fence);
+  EXPECT_EQ(shape_of(block + second), "b1 !11");
+  EXPECT_EQ(shape_of(fence + second), "u2 !12");
+  EXPECT_EQ(shape_of(fence + "\n- Then:\n" + indented_by(2, fence)), "u2 !11");
+  EXPECT_EQ(shape_of("10) So:\n    text\n\n" + indented_by(4, fence) + kPatch), "p11 !5");
+  EXPECT_EQ(shape_of("1. In a.py:\n\n   ```diff\n" + indented_by(3, kDiff) + "   ```\n\n" + kJson),
+            "e11 !4");
+  EXPECT_EQ(shape_of("./g\n```c\nint g;\n```\n" + second), "b1 !9") << "a whole file";
+  const auto set = read_edits(fence + second, EditFormat::kAuto, {});
+  ASSERT_FALSE(set);
+  EXPECT_EQ(set.error().message,
+            "line 12 ('--- a/f') of the edit: the fence of this patch is indented, so it was not "
+            "read, and nothing else was; move its lines to the left margin, or take it out");
+  EXPECT_TRUE(read_edits(second, EditFormat::kAuto, {})) << "it is the only edit";
+  EXPECT_FALSE(read_edits(second + second, EditFormat::kAuto, {}));
+}
+
+TEST(Answers, AnIndentedPatchThatIsTextIsNotReported) {
+  const std::string block = kBlock;
+  const std::string diff = kDiff;
+  const std::string second = "2. Then:\n\n" + indented_by(3, "```diff\n" + diff + "```\n");
+  EXPECT_EQ(shape_of("README.md\n```markdown\n" + second + second + "```\n" + block), "b22");
+  EXPECT_EQ(shape_of("README.md\n````markdown\n" + second + "````\n" + block), "b13");
+  EXPECT_EQ(shape_of("f\n<<<<<<< SEARCH\n" + second + "=======\nb\n>>>>>>> REPLACE\n"), "b1");
+  EXPECT_EQ(shape_of("--- a/f\n+++ b/f\n@@ -1,9 +1,10 @@\n" + indented_by(1, second) + "+b\n"),
+            "u1");
+  EXPECT_EQ(shape_of("commit 1\n\n" + indented_by(4, second) + "\n" + diff), "u13");
+  EXPECT_EQ(shape_of("It says:\n\n" + indented_by(2, "```diff\n" + diff + "```\n") + block), "b10");
+  EXPECT_EQ(shape_of("<think>\n" + second + "</think>\n" + block), "b12");
 }
 
 TEST(Answers, TextBetweenEditsIsProse) {
