@@ -243,9 +243,7 @@ class RebaseRun {
     GALLEY_ASSIGN(const RelPath present, present_path(change));
     if (present != change.path) return plan_moved(change, present);
     GALLEY_ASSIGN(Look found, look(change.path));
-    if (!found.problem.empty()) {
-      return conflict(change, found.node, "conflict.parent", found.problem);
-    }
+    if (!found.problem.empty()) return settle_unreachable(change, found);
     // A change of kind may have an owner on one side only.
     if (!change.before.owner && without_owner(found.node) == change.before) {
       found.node = change.before;
@@ -323,14 +321,18 @@ class RebaseRun {
            found.kind == FileKind::kRegular;
   }
 
-  static PathConflict sides_of(const RelPath& path, const Node& base, const Node& found,
-                               const Node& wanted) {
-    PathConflict sides;
-    sides.path = path;
-    sides.expected = base;
-    sides.found = found;
-    sides.wanted = wanted;
-    return sides;
+  /// A path that cannot be reached has only the side of the disk: another one would have to replace
+  /// what is in the way, with all that others see through it.
+  Result<void> settle_unreachable(const Change& change, const Look& found) {
+    const Resolution* resolution = resolution_of(change.path);
+    if (resolution == nullptr) {
+      return conflict(change, found.node, "conflict.parent", found.problem);
+    }
+    GALLEY_TRY(
+        check_version(*resolution, sides_of(change.path, change.before, found.node, change.after)));
+    GALLEY_TRY(check_takes_disk(*resolution, change.path, found.problem));
+    merged_.push_back({change.path, std::string(kResolved), 0});
+    return {};
   }
 
   /// Decides a conflict without lines: the whole path becomes what one side has, or a text.

@@ -62,6 +62,16 @@ Result<std::string> hunk_text_like(const RelPath& path, std::string_view file,
 
 }  // namespace
 
+PathConflict sides_of(const RelPath& path, const Node& base, const Node& found,
+                      const Node& wanted) {
+  PathConflict sides;
+  sides.path = path;
+  sides.expected = base;
+  sides.found = found;
+  sides.wanted = wanted;
+  return sides;
+}
+
 Result<void> check_version(const Resolution& resolution, const PathConflict& conflict) {
   if (resolution.version == conflict.version()) return {};
   return fail(ErrorKind::kConflict, "resolve.changed",
@@ -70,6 +80,18 @@ Result<void> check_version(const Resolution& resolution, const PathConflict& con
                   "version is " +
                   conflict.version() + " now; look at it again, then choose",
               conflict.path.str());
+}
+
+Result<void> check_takes_disk(const Resolution& resolution, const RelPath& path,
+                              const std::string& why) {
+  const bool is_disk = resolution.is_whole && resolution.choices.size() == 1 &&
+                       resolution.choices.front().side == Resolution::Side::kFound;
+  if (is_disk) return {};
+  return fail(ErrorKind::kUsage, "resolve.directory",
+              why +
+                  ": take 'disk', which drops the staged change of it, or have it made a "
+                  "directory again, then galley_rebase",
+              path.str());
 }
 
 tl::unexpected<Error> unsuited(const RelPath& path, size_t hunks) {

@@ -9,10 +9,19 @@
 
 namespace galley {
 
+/// The three sides of a path.
+[[nodiscard]] PathConflict sides_of(const RelPath& path, const Node& base, const Node& found,
+                                    const Node& wanted);
+
 /// A decision is about the three sides that its author has seen.
 /// Errors: kConflict `resolve.changed`.
 [[nodiscard]] Result<void> check_version(const Resolution& resolution,
                                          const PathConflict& conflict);
+
+/// A path that cannot be reached, for the reason `why`, has only the side of the disk.
+/// Errors: kUsage `resolve.directory`.
+[[nodiscard]] Result<void> check_takes_disk(const Resolution& resolution, const RelPath& path,
+                                            const std::string& why);
 
 /// The error kUsage `resolve.choices` for a path whose conflict has this number of hunks.
 [[nodiscard]] tl::unexpected<Error> unsuited(const RelPath& path, size_t hunks);

@@ -91,6 +91,28 @@ class Conflicts(McpCase):
         client.call("galley_undo")
         self.assertEqual(self.file.read_text(), self.changed(n12="disk 12", n20="disk 20", n28="disk 28"))
 
+    def test_a_folder_that_became_a_link_is_resolved_with_the_side_of_the_disk(self):
+        (self.work / "src").mkdir()
+        (self.work / "src" / "a").write_text("a\n")
+        client = self.connect()
+        self.edit(client, "src/a", "a", "staged")
+        client.call("Write", file="src/new", content="new\n")
+        self.edit(client, "a.txt", "one", "staged")
+        (self.work / "src").rename(self.work / "other")
+        (self.work / "src").symlink_to("other")
+        conflicts = client.call("galley_commit")["structuredContent"]["conflicts"]
+        self.assertEqual([one["path"] for one in conflicts], ["src/a", "src/new"])
+        for one in conflicts:
+            chosen = {"path": one["path"], "version": one["version"]}
+            refused = client.call("galley_resolve", **chosen, take="staged")
+            self.assertIn("take 'disk'", self.text(refused))
+            resolved = client.call("galley_resolve", **chosen, take="disk")
+            self.assertFalse(resolved["isError"], resolved)
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.assertEqual((self.work / "a.txt").read_text(), "staged\ntwo\n")
+        self.assertEqual([one.name for one in (self.work / "other").iterdir()], ["a"])
+        self.assertEqual((self.work / "src" / "a").read_text(), "a\n")
+
     def test_two_agents_change_one_line_and_the_second_decides(self):
         clients = [self.connect(), self.connect()]
         for number, client in enumerate(clients):
