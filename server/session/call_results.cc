@@ -267,6 +267,13 @@ ordered_json text_block(std::string text) {
 
 }  // namespace
 
+void tell_ended(const std::string& tx, std::string_view then, ordered_json& result) {
+  result["structuredContent"]["endedTx"] = tx;
+  std::string& text = result["content"][0]["text"].get_ref<std::string&>();
+  text = "transaction " + tx + " was committed or dropped elsewhere (see galley_log)" +
+         std::string(then) + "\n" + text;
+}
+
 std::string page_of(std::string_view text, size_t offset, size_t& next, size_t max_bytes) {
   next = 0;
   if (offset >= text.size()) return {};

@@ -230,6 +230,16 @@ ordered_json TransactionTools::call(const std::string& name, const json& argumen
 
 namespace {
 
+/// Drops the transaction that was begun in place of one that was ended elsewhere.
+Result<ordered_json> ended_result(OpenTransactions::Lease begun, ordered_json structured) {
+  const std::string ended = begun.ended();
+  GALLEY_TRY(begun->rollback());
+  GALLEY_TRY(begun.give_back(true));
+  ordered_json result = call_result("nothing is staged", std::move(structured));
+  tell_ended(ended, "", result);
+  return result;
+}
+
 /// Returns what a person wrote about a transaction, as far as it fits into an answer.
 std::vector<ReviewComment> comments_on(Transaction& transaction) {
   constexpr size_t kMaxShownComments = 200;
@@ -376,6 +386,9 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
     return call_result("nothing is staged: nothing to commit", {{"outcome", "nothing"}});
   }
   GALLEY_ASSIGN(auto transaction, open_->lend(tx));
+  if (!transaction.ended().empty()) {
+    return ended_result(std::move(transaction), {{"outcome", "nothing"}});
+  }
   CommitRequest asked;
   asked.on_progress = progress_to(request);
   asked.stop = request.stop();
@@ -484,6 +497,9 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
     return call_result("nothing is staged", {{"dropped", false}});
   }
   GALLEY_ASSIGN(auto transaction, open_->lend(tx));
+  if (!transaction.ended().empty()) {
+    return ended_result(std::move(transaction), {{"dropped", false}});
+  }
   if (const auto paths = arguments.find("paths"); paths != arguments.end()) {
     GALLEY_ASSIGN(const Proposal kept,
                   without(transaction->proposal(), *paths, workspace_->root_path()));

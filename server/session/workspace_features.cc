@@ -469,14 +469,6 @@ std::vector<std::string> changed_by(const ToolResult& called) {
   return paths;
 }
 
-/// The new transaction does not contain what the agent staged before.
-void tell_ended(const std::string& tx, ordered_json& result) {
-  result["structuredContent"]["endedTx"] = tx;
-  std::string& text = result["content"][0]["text"].get_ref<std::string&>();
-  text.insert(0, "transaction " + tx + " was committed or dropped elsewhere (see galley_log); " +
-                     "this call began another\n");
-}
-
 }  // namespace
 
 /// Whether a call that names this transaction is committed at its end. The hook of the session
@@ -530,7 +522,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (!only_reads) notify_resource_changed(id);
   ordered_json result = tool_call_result(called, info, has_tx ? id : std::string(), questions);
   if (options_.is_shared && called.ok && has_tx) result["structuredContent"]["tx"] = id;
-  if (!lent->ended().empty()) tell_ended(lent->ended(), result);
+  if (!lent->ended().empty()) tell_ended(lent->ended(), "; this call began another", result);
   return result;
 }
 

@@ -145,6 +145,18 @@ class EndedElsewhere(McpCase):
             self.assertEqual(client.call("galley_status")["structuredContent"]["count"], 2)
             self.galley("rollback", expect=0)
 
+    def test_a_commit_and_a_rollback_say_it_too_and_begin_nothing(self):
+        for tool, said in (("galley_commit", {"outcome": "nothing"}), ("galley_rollback", {"dropped": False})):
+            client = self.connect()
+            client.call("Write", file="first", content="1\n")
+            tx = client.call("galley_status")["structuredContent"]["tx"]
+            self.galley("rollback", expect=0)
+            told = client.call(tool)
+            self.assertEqual(told["structuredContent"], {**said, "endedTx": tx})
+            self.assertIn(f"transaction {tx} was committed or dropped elsewhere", self.text(told))
+            status = client.call("galley_status")["structuredContent"]
+            self.assertEqual((status["tx"], status["open"]), (None, []))
+
 
 if __name__ == "__main__":
     hostile.main()
