@@ -70,6 +70,18 @@ Result<void> PersistentState::refresh() {
   return {};
 }
 
+bool PersistentState::is_removed() const {
+  if (state() == nullptr) return false;
+  const auto stat = state()->root().stat(RelPath::root());
+  return stat && stat->nlink == 0;
+}
+
+void PersistentState::forget_state() {
+  const std::lock_guard guard(mutex_);
+  state_.set(nullptr);
+  audit_.set(nullptr);
+}
+
 Result<bool> PersistentState::find_home() {
   if (files_.get() != nullptr) return true;
   auto opened = open_writable_disk_directory(place_->home);

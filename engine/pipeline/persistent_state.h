@@ -78,6 +78,10 @@ class PersistentState {
   [[nodiscard]] AuditLog* audit() const { return audit_.get(); }  ///< present with state()
   /// Opens a `.galley` that another process created in the meantime.
   Result<void> refresh();
+  /// Whether another program, such as git-clean(1), removed the `.galley` in use.
+  [[nodiscard]] bool is_removed() const;
+  /// Forgets it, so that ensure() makes a new one. No other thread may use the workspace.
+  void forget_state();
   /// Checks what ensure() checks before it creates `.galley`. Called before a program runs.
   [[nodiscard]] Result<void> check_owner() const;
   /// Creates `.galley` if it is missing.

@@ -234,19 +234,31 @@ Result<std::shared_lock<std::shared_timed_mutex>> WorkspaceFeatures::hold_rules(
     const std::stop_token& stop) {
   constexpr int kMostTries = 100;  // for the calls that still use the old rules
   constexpr std::chrono::milliseconds kEachTry{100};
+  PersistentState& persistent = persistent_of(*workspace_);
+  const auto is_outdated = [&] {
+    return persistent.is_removed() || are_rules_outdated(*workspace_);
+  };
   std::shared_lock held(rules_mutex_);
-  if (!are_rules_outdated(*workspace_)) return held;
+  if (!is_outdated()) return held;
   held.unlock();
   std::unique_lock alone(rules_mutex_, std::defer_lock);
   for (int tries = 0; !alone.try_lock_for(kEachTry); ++tries) {
     if (tries < kMostTries && !stop.stop_requested()) continue;
-    return fail(ErrorKind::kConflict, "config.changed",
-                "galley.toml or the trust in it changed, and a call that began before still runs "
-                "or waits for an answer; call again when it has ended");
+    return fail(
+        ErrorKind::kConflict, "config.changed",
+        "galley.toml, the trust in it or .galley changed, and a call that began before still runs "
+        "or waits for an answer; call again when it has ended");
   }
-  if (are_rules_outdated(*workspace_)) {
+  if (is_outdated()) {
     open_.close_all();
+    const bool is_removed = persistent.is_removed();
+    if (is_removed) persistent.forget_state();
     GALLEY_ASSIGN(auto notices, read_rules_again(*workspace_));
+    if (is_removed) {
+      notices.emplace_back(
+          "`.galley` was removed while it was in use, with all that was staged and the history: a "
+          "new one is made when it is needed");
+    }
     if (options_.choose_profile) {
       GALLEY_ASSIGN(options_.profile, options_.choose_profile());
     }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Commits by `galley mcp` that are cancelled or asked about, and what their answers say."""
 
+import json
 import re
+import shutil
 
 import hostile
 from terminal_session import wait_until
@@ -144,6 +146,25 @@ class EndedElsewhere(McpCase):
             self.assertNotIn("endedTx", client.call("Write", file="third", content="3\n")["structuredContent"])
             self.assertEqual(client.call("galley_status")["structuredContent"]["count"], 2)
             self.galley("rollback", expect=0)
+
+    def test_after_git_clean_the_server_goes_on_with_a_new_state(self):
+        for tool, arguments in (("Write", {"file": "second", "content": "2\n"}), ("galley_commit", {})):
+            client = self.connect()
+            client.call("Write", file="first", content="1\n")
+            tx = client.call("galley_status")["structuredContent"]["tx"]
+            self.galley("begin", expect=0)
+            shutil.rmtree(self.work / ".galley")
+            told = client.call(tool, **arguments)
+            self.assertEqual(told["structuredContent"].get("endedTx"), tx, told)
+            self.assertIn("`.galley` was removed", json.dumps(client.notifications))
+            client.call("Write", file="third", content="3\n")
+            self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+            self.assertTrue((self.work / "third").exists())
+            self.assertFalse((self.work / "first").exists())
+            self.assertEqual(len(client.call("galley_log")["structuredContent"]["commits"]), 1)
+            client.close()
+            shutil.rmtree(self.work / ".galley")
+            (self.work / "third").unlink()
 
     def test_a_commit_and_a_rollback_say_it_too_and_begin_nothing(self):
         for tool, said in (("galley_commit", {"outcome": "nothing"}), ("galley_rollback", {"dropped": False})):
