@@ -253,7 +253,14 @@ void McpServer::cancel(const json& params, Origin origin) {
     task = found->second;
     task->is_silent = true;
   }
-  task->stop.request_stop();
+  stop({task});
+}
+
+/// What a stop calls may take locks, so it is requested without ours. A request that looks for a
+/// stop under the lock and then sleeps must not miss it.
+void McpServer::stop(const std::vector<Task>& tasks) {
+  for (const Task& task : tasks) task->stop.request_stop();
+  const std::lock_guard lock(mutex_);
   wake_.notify_all();
 }
 
@@ -268,8 +275,7 @@ void McpServer::leave(uint64_t client) {
       left.push_back(task);
     }
   }
-  for (const Task& task : left) task->stop.request_stop();
-  wake_.notify_all();
+  stop(left);
 }
 
 void McpServer::lose(uint64_t stream) {

@@ -177,6 +177,7 @@ class McpServer {
   bool answer_at_once(const RpcMessage& message, const Era& era, Origin origin);
   void enqueue(Task task);
   void cancel(const nlohmann::json& params, Origin origin);
+  void stop(const std::vector<Task>& tasks);
 
   // --- answers (server_answers.cc) --------------------------------------------------------------
   void work();
