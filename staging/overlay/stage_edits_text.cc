@@ -269,7 +269,11 @@ void cut_long_lines(EditOutcome& outcome) {
       for (std::string& line : failure.expected) cut_long_lines(line);
       for (std::string& line : failure.found) cut_long_lines(line);
       for (Candidate& candidate : failure.candidates) cut_long_lines(candidate.excerpt);
-      if (failure.rebased.size() > kMaxWordDiff) failure.rebased.clear();
+      if (failure.rebased.size() <= kMaxWordDiff) continue;
+      failure.rebased.clear();
+      // A corrected document has it.
+      if (!outcome.correction)
+        failure.message += "; the hunk that fits has over 64 KiB and is left out";
     }
   }
 }

@@ -64,6 +64,19 @@ class EditsExplain(EverydayCase):
             self.assertIn("alpha beta", result.out + result.err)
             self.assertLess(len(result.out + result.err), 20000)
 
+    def test_a_long_corrected_hunk_is_named_and_left_out(self):
+        """git apply: an error names the line and does not print the file."""
+        for size, is_shown in ((100, True), (12_000, False)):
+            text = [f"line {n} {'x' * size}\n" for n in range(9)]
+            (self.work / "long.txt").write_text("".join(text))
+            hunk = f" {text[3]}-{text[4]}+new\n " + " ".join(text[5:]).replace("line 5", "line five")
+            (self.scratch / "patch").write_text(f"--- a/long.txt\n+++ b/long.txt\n@@ -4,6 +4,6 @@\n{hunk}"
+                                                "@@ -20 +20 @@\n-nowhere\n+new\n")
+            result = self.run_here("apply", "--strict", self.scratch / "patch", expect=1)
+            said = result.out + result.err
+            self.assertEqual("a hunk that fits:" in said, is_shown)
+            self.assertEqual("the hunk that fits has over 64 KiB and is left out" in said, not is_shown)
+
     def test_calls_are_counted(self):
         """git: a dry run lists each command."""
         calls = [{"tool": "Write", "args": {"file_path": "new", "content": "x"}},
