@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <galley/proposal.h>
 #include "tools/operation.h"
 #include "tools/tool.h"
 
@@ -32,6 +33,8 @@ Performed perform_tree_change(const Operation& operation, ToolContext& context);
 [[nodiscard]] ToolResult perform_edit(const EditFiles& edit, ToolContext& context);
 [[nodiscard]] ToolResult perform_command(const RunCommand& run, ToolContext& context);
 
+/// Refuses a file that is too large for Read and edits, which need several times its size.
+Result<void> check_read_size(const RelPath& path, const Node& node);
 /// Permission bits in octal: `0644`.
 [[nodiscard]] std::string octal_mode(uint32_t mode);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -42,6 +43,24 @@ Performed edit_data(const EditFiles& edit, const EditOutcome& outcome, CallDiff&
   return data;
 }
 
+/// Refuses to place edits in files that are too large. Renames, modes, deletions and whole contents
+/// need no place.
+Result<void> check_sizes(const EditSet& edits, Overlay& overlay) {
+  for (const FileEdit& file : edits.files) {
+    const bool is_placed = !file.hunks.empty() || !file.text_edits.empty() || file.binary;
+    if (!is_placed || file.op == FileOp::kDelete || file.whole) continue;
+    for (const std::string* name : {&file.path, &file.other_path}) {
+      // What is wrong with a path is told by the edit.
+      const auto path = RelPath::parse(*name);
+      if (!path) continue;
+      const auto node = overlay.node_without_content(*path);
+      if (!node) continue;
+      GALLEY_TRY(check_read_size(*path, *node));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
@@ -50,6 +69,7 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   };
   const auto intent = intent_of(edit);
   if (!intent) return failed(intent.error());
+  if (const auto fit = check_sizes(edit.edits, context.overlay); !fit) return failed(fit.error());
   auto diff = CallDiff::watch(context.overlay, intent->writes);
   if (!diff) return failed(diff.error());
   StageOptions options;

@@ -100,18 +100,21 @@ class TreeBuilder {
 
 }  // namespace
 
+Result<void> check_read_size(const RelPath& path, const Node& node) {
+  if (node.kind != FileKind::kRegular || node.size <= kMaxDiffedBytes) return {};
+  return fail(ErrorKind::kQuota, "limit.read_bytes",
+              "'" + path.str() + "' has " + std::to_string(node.size) + " bytes, more than the " +
+                  std::to_string(kMaxDiffedBytes) +
+                  " of a file that is read here; let a command read or change a part of it",
+              path.str());
+}
+
 Performed perform_read(const ReadFile& read, ToolContext& context) {
   GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(read.path));
   if (read.takes_directory && node.kind == FileKind::kDirectory) {
     return perform_list({read.path}, context);
   }
-  if (node.kind == FileKind::kRegular && node.size > kMaxDiffedBytes) {
-    return fail(ErrorKind::kQuota, "limit.read_bytes",
-                "'" + read.path.str() + "' has " + std::to_string(node.size) +
-                    " bytes, more than the " + std::to_string(kMaxDiffedBytes) +
-                    " of a file that is read here; let a command read a part of it",
-                read.path.str());
-  }
+  GALLEY_TRY(check_read_size(read.path, node));
   GALLEY_ASSIGN(const Content content, context.overlay.read(read.path));
   const Lines lines(*content);
   const Window window = window_of(read, lines.size());

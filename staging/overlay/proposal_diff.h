@@ -14,7 +14,7 @@
 
 namespace galley {
 
-/// Maximum size of a file in a diff. A larger file is not read, but shown as
+/// Maximum size of a file in a diff, and for Read and edits of tools. A diff shows a larger file as
 /// `Binary files … differ`, as in git above core.bigFileThreshold.
 inline constexpr uint64_t kMaxDiffedBytes = uint64_t{256} << 20U;
 

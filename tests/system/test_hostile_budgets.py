@@ -332,6 +332,13 @@ class SparseFiles(Budgets):
                 text, peak = self.peak(*words)
                 self.assertIn(wanted, text)
                 self.assertLess(peak, self.MOST_KIB)
+        for tool, arguments in (("Read", {"file_path": "big.bin"}),
+                                ("Edit", {"file_path": "big.bin", "old_string": "a", "new_string": "b"})):
+            text, peak = self.peak("call", tool, json.dumps(arguments), expect=1)
+            self.assertIn("more than the 268435456 of a file that is read here", text)
+            self.assertLess(peak, self.MOST_KIB)
+        mode = "diff --git a/big.bin b/big.bin\nold mode 100644\nnew mode 100600\n"  # needs no place
+        self.assertIn('"applied": true', self.peak("call", "Edit", json.dumps({"file_path": "big.bin", "patch": mode}))[0])
         text, peak = self.peak("commit")
         self.assertLess(peak, self.MOST_KIB)
         self.assertEqual((self.work / "big.bin").stat().st_size, 300 * MIB)
