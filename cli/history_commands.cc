@@ -21,6 +21,7 @@
 #include "engine/history/turns.h"
 #include "engine/history/undo.h"
 #include "engine/history/undo_choice.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/shown_changes.h"
 
 namespace galley {

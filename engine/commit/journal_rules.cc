@@ -54,7 +54,7 @@ class RuleCheck {
   /// deletion removed.
   Result<bool> was_so_once(const RelPath& path, const Predicate& matches);
   Result<bool> is_group_of_parents(const RelPath& path, uint32_t gid) const;
-  Result<std::string> check_links() const;
+  Result<std::string> check_links();
 
   const Directory& workspace_;
   const StateDirectory& state_;
@@ -176,7 +176,7 @@ Result<std::string> RuleCheck::check_gifts(const JournalOp& op) {
   return std::string();
 }
 
-Result<std::string> RuleCheck::check_links() const {
+Result<std::string> RuleCheck::check_links() {
   ChangeSet changes = journal_.changes();
   const auto store = make_memory_store();
   std::vector<const Change*> links;
@@ -199,6 +199,11 @@ Result<std::string> RuleCheck::check_links() const {
     if (there && *there == goal) continue;
     GALLEY_ASSIGN(const LinkEnd end, follow_link(tree, link->path, goal));
     if (end != LinkEnd::kOutside && end != LinkEnd::kProtected) continue;
+    GALLEY_ASSIGN(const bool returns, was_so_once(link->path, [&](const JournalSide& one) {
+                    return one.node.kind == FileKind::kSymlink &&
+                           one.node.content == link->after.content;
+                  }));
+    if (returns) continue;
     return "it makes '" + link->path.str() + "' a symbolic link that leads " +
            (end == LinkEnd::kOutside ? "outside the workspace" : "into a protected directory") +
            " (to " + goal + ")";

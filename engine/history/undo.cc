@@ -317,11 +317,8 @@ Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, 
   return UndoOutcome(std::move(plan));
 }
 
-}  // namespace
-
-namespace {
-
-/// Whether the newest transaction that gave or took this directory is undone, and had given it this mode.
+/// Whether the newest transaction that made or removed this directory is undone, and had given it
+/// this mode.
 Result<bool> is_mode_of_undone(const History& history, TxId id, const RelPath& directory,
                                uint32_t mode, const std::vector<TxId>& taken_back) {
   HistoryFilter filter;

@@ -13,6 +13,7 @@
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/commit/branch_publisher.h"
+#include "engine/commit/history_reader.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/agent_session.h"

@@ -568,6 +568,11 @@ Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage
   if (workspace.options.session.empty()) options.session = about.session;
   if (!is_own(about, caller)) options.owner = about.agent;
   options.contributors = about.contributors;
+  GALLEY_ASSIGN(const auto undo, read_resolved_undo(stage.directory()));
+  if (undo) {
+    options.takes_back = undo->also_undoes;
+    options.takes_back.push_back(undo->undoes);
+  }
   auto state = std::make_unique<State>(workspace, stage.contents(), std::move(options), stage.id());
   GALLEY_ASSIGN(Overlay::Entries entries, stage.load());
   if (state->options.owner) state->owners = entries;

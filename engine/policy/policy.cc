@@ -68,10 +68,10 @@ Result<void> judge_node(const ProposedTree& tree, const Change& change,
     out.push_back(always(change.path, "setuid, setgid and sticky bits are never set",
                          "use permission bits up to 0777"));
   }
-  if (change.after.kind != FileKind::kSymlink) return {};
+  if (change.after.kind != FileKind::kSymlink || tree.is_returned_link(change.path)) return {};
   GALLEY_ASSIGN(const std::string target, tree.read_link(change.path));
   GALLEY_ASSIGN(const LinkEnd end, follow_link(tree, change.path, target));
-  if (end == LinkEnd::kOutside && !tree.is_returned_link(change.path)) {
+  if (end == LinkEnd::kOutside) {
     const std::string what =
         target.starts_with('/')
             ? fmt::format(

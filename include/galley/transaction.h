@@ -59,8 +59,8 @@ struct TransactionOptions {
   /// (`gate.cancelled`, `sandbox.cancelled`). Calls have their own (CallOptions).
   std::stop_token stop = {};
 
-  /// The transactions that it undoes. A symbolic link that the caller removed or changed in one of
-  /// them may come back although it leads outside; to a person, any that one of them removed.
+  /// The transactions that it undoes. A symbolic link that one of them removed may come back
+  /// although it leads outside: to a person each, to an agent if nobody else changed its path since.
   std::vector<TxId> takes_back = {};
 
   // --- for Galley's own rooms: types that are not installed -------------------------------------

@@ -2,6 +2,7 @@
 """`galley undo --turn last` brings back what an agent's shell removed, through MCP, the ACP proxy, `run` and `exec`. The tests of the
 hook do the same there."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -75,6 +76,28 @@ class RemovedByAShell(SystemCase):
         self.galley("--agent", "claude", "exec", "--commit", "--", "rm", "src/python3", expect=0)
         self.galley("--agent", "claude", "undo", expect=0)
         self.assertEqual(os.readlink(self.work / "src" / "python3"), "/usr/bin/python3")
+        # Nor does it undo a removal of its own after which a person removed the link again.
+        self.galley("--agent", "claude", "exec", "--commit", "--", "rm", "src/python3", expect=0)
+        own = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"][0]["id"]
+        self.galley("undo", own, expect=0)
+        (self.work / "src" / "python3").unlink()
+        self.assertIn(b"outside the workspace", self.galley("--agent", "claude", "undo", own, expect=1).stderr)
+        self.galley("undo", own, expect=0)
+        self.galley("exec", "--commit", "--", "rm", "src/python3", expect=0)
+        last = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"][0]["id"]
+        self.assertIn(b"outside the workspace", self.galley("--agent", "claude", "undo", last, own, expect=1).stderr)
+
+    def test_a_link_that_an_undo_brought_back_is_no_damage_after_a_restart(self):
+        self.make_tree(False)
+        boot = self.scratch / "boot"
+        boot.write_text("11111111-2222-3333-4444-555555555555\n")
+        self.galley("exec", "--commit", "--", "rm", "src/python3", expect=0)
+        self.galley("undo", expect=0)
+        self.galley("exec", "--commit", "--", "rm", "src/python3", expect=0)
+        ran = subprocess.run(["unshare", "-rm", "sh", "-c", f"mount --bind '{boot}' /proc/sys/kernel/random/boot_id && '{GALLEY}' log"],
+                             cwd=self.work, env={**os.environ, **self.environment}, capture_output=True, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertFalse((self.work / "src" / "python3").is_symlink())
 
     def test_over_mcp_with_a_commit(self):
         self.check_all_comes_back(self.over_mcp)

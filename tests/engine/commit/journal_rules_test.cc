@@ -84,6 +84,20 @@ TEST_F(JournalRules, AnUndoMayRestoreTheAttributesOfADeletedFile) {
   EXPECT_NE(broken(), "");
 }
 
+TEST_F(JournalRules, AnUndoMayRestoreALinkThatLedOutside) {
+  ASSERT_TRUE(workspace_->make_symlink(rel("python"), "/usr/bin/python3"));
+  const auto done = publish(*workspace_, ChangeBuilder(*workspace_).remove("python").proposal());
+  ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));
+  change("python", JournalSide{}, side(FileKind::kSymlink, "/usr/bin/python3"));
+  EXPECT_EQ(broken(), "");
+  EXPECT_NE(broken(JournalTrust::kForeign), "");
+  journal_.ops[0].path = rel("b");
+  EXPECT_NE(broken(), "");
+  journal_.ops.clear();
+  change("python", JournalSide{}, side(FileKind::kSymlink, "/etc/passwd"));
+  EXPECT_NE(broken(), "");
+}
+
 TEST_F(JournalRules, AFileMustNotGetAnOwnerThatItDidNotHave) {
   if (!is_root_user()) GTEST_SKIP() << "only root can give files away";
   JournalSide after = side(FileKind::kRegular, "new");
