@@ -21,6 +21,10 @@ constexpr std::string_view kFindEarlier =
     R"(hooks=$(CDPATH= cd -- "${{0%/*}}" && pwd) || exit
 kept={1}
 earlier=
+take_replaced() {{
+  [ ! -f "$link" ] || [ -L "$link" ] || [ ! -f "$file" ] && return
+  grep -q '^# galley-hook 1 ' "$file" || mv -f "$link" "$file"
+}}
 if [ -x "$hooks/{0}$kept" ]; then
   view=$hooks$kept
   links=../${{hooks##*/}}
@@ -34,6 +38,7 @@ if [ -x "$hooks/{0}$kept" ]; then
     link=$view/${{name%"$kept"}}
     [ "$name" != .gitignore ] && [ -e "$file" ] && ! [ -e "$file$kept" ] || continue
     [ ! -d "$link" ] || [ -L "$link" ] || continue
+    take_replaced
     [ "$link" -ef "$file" ] || ln -sfn "$links/$name" "$link" || exit
   done
   earlier=$view/{0}
@@ -52,12 +57,13 @@ constexpr std::string_view kEarlierReads =
 constexpr std::string_view kEarlierRuns = R"(  "$earlier" "$@" || status=$?
 )";
 
-/// What the hook put in place of a link replaces the file of that link.
+/// What the hook put in place of a link replaces the file of that link, unless that is a hook of
+/// Galley. After a hook that was killed, the next one begins with it.
 constexpr std::string_view kEarlierEnds = R"(  for file in "$hooks"/* "$hooks"/.[!.]*; do
     name=${{file##*/}}
     link=$view/${{name%"$kept"}}
     [ "$name" != .gitignore ] && [ -f "$file" ] && ! [ -e "$file$kept" ] || continue
-    [ ! -f "$link" ] || [ -L "$link" ] || mv -f "$link" "$file"
+    take_replaced
   done
   [ "$links" != "$hooks" ] || rm -rf "$view"
   [ "$status" = 0 ] || exit "$status"

@@ -301,6 +301,21 @@ esac
                 self.assertEqual((self.work / folder / "cache/run").read_text(), "never\n")
                 self.assertEqual((self.work / f"{folder}.before-galley/cache/run").read_text(), "ran\n")
 
+    def test_a_killed_hook_loses_nothing_and_none_replaces_a_hook_of_galley(self):
+        hooks = self.work / ".git" / "hooks"
+        self.write(".git/hooks/pre-commit", '#!/bin/sh\ncd "$(dirname "$0")"\necho $(($(cat count) + 1)) > new && mv new count\n'
+                   'echo "exit 0" > new && mv new pre-push\nif [ -e ../dies ]; then rm ../dies; kill -9 $PPID; fi\n').chmod(0o755)
+        self.write(".git/hooks/count", "0\n")
+        self.write(".git/dies", "")
+        self.galley("hook", "install", expect=0)
+        pushes = (hooks / "pre-push").read_text()
+        self.assertIn("galley", pushes)
+        self.assertNotEqual(self.run_git("commit", "-q", "--allow-empty", "-m", "killed").returncode, 0)
+        for count in "23":
+            self.assert_done(self.run_git("commit", "-q", "--allow-empty", "-m", count))
+            self.assertEqual((hooks / "count").read_text(), count + "\n")
+        self.assertEqual((hooks / "pre-push").read_text(), pushes)
+
     def test_what_a_hook_wrote_in_a_work_tree_is_named(self):
         self.write(".githooks/pre-commit", '#!/bin/sh\necho ran >> "${0%/*}/journal.txt"\n').chmod(0o755)
         self.git("config", "core.hooksPath", ".githooks")
