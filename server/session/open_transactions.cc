@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/commit/stage_directory.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/workspace_state.h"
 
@@ -77,6 +78,16 @@ std::string OpenTransactions::own() {
   if (!found || found->empty()) return {};
   const std::lock_guard lock(mutex_);
   return own_.try_emplace(session, *found).first->second;
+}
+
+bool OpenTransactions::has_own() {
+  const std::string id = own();
+  if (id.empty()) return false;
+  PersistentState& persistent = persistent_of(*workspace_);
+  if (!persistent.refresh() || persistent.state() == nullptr) return true;
+  const auto open = stage_ids(*persistent.state(), id);
+  if (open && open->empty()) forget(id);
+  return !open || !open->empty();
 }
 
 std::shared_ptr<OpenTransactions::Slot> OpenTransactions::slot_of(const std::string& id) {

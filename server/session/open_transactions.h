@@ -72,6 +72,8 @@ class OpenTransactions {
   Result<std::string> begin(const std::string& message);
   /// The id of the connection's own; empty when there is none.
   [[nodiscard]] std::string own();
+  /// Whether there is one. Forgets one that another process ended.
+  [[nodiscard]] bool has_own();
 
  private:
   struct Slot {

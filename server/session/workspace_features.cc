@@ -487,7 +487,7 @@ std::vector<std::string> changed_by(const ToolResult& called) {
 /// commits each command, so the server does the same: what one of them makes, the other sees.
 bool WorkspaceFeatures::commits_now(const std::string& tx) {
   if (options_.commits_each_call) return true;
-  return tx.empty() && open_.is_hooked() && open_.own().empty() &&
+  return tx.empty() && open_.is_hooked() && !open_.has_own() &&
          rules_of(*workspace_).config.hook.mode == HookMode::kCommit;
 }
 

@@ -530,6 +530,12 @@ class OneWorld(HookCase):
         self.assertFalse(server.call("Edit", **{**edit, "old_string": "uno", "new_string": "two"})["isError"])
         self.assertIn("uno", (self.work / "a.txt").read_text())
         self.assertEqual(server.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        # After another process committed it, the next call is committed at once again.
+        server.call("galley_begin")
+        server.call("Write", file_path="b.txt", content="b\n")
+        self.galley("--session", "s", "commit", expect=0)
+        server.call("Write", file_path="c.txt", content="c\n")
+        self.assertTrue((self.work / "c.txt").exists())
         self.galley("undo", "--session", "s", expect=0)
         self.assertIn("one", (self.work / "a.txt").read_text())
 
