@@ -527,18 +527,20 @@ Result<int> approve(Session& session) {
 /// -n: shows what a commit would do, like preview.
 Result<int> preview_transaction(Session& session, Transaction& transaction) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}, {"tx", transaction.id()}};
-  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  GALLEY_ASSIGN(Preview preview, transaction.preview(session.gate_progress()));
   const std::string& wanted = session.arguments().proposal;
   CommitRequest request;
   if (!wanted.empty()) {
     GALLEY_TRY(check_expected(preview.proposal, wanted));
     request.expected = preview.proposal.id();
   }
-  GALLEY_TRY(show_preview(session, preview, document));
+  CommitOutlook outlook;
   if (preview.verdict.is_approved() && !preview.proposal.is_empty()) {
-    GALLEY_ASSIGN(const auto conflict, inner(transaction).conflict_of_commit(request));
-    if (conflict) return finish_conflict(session, *conflict, document);
+    GALLEY_ASSIGN(outlook, inner(transaction).look_ahead(request));
   }
+  if (outlook.merged) preview = *std::move(outlook.merged);
+  GALLEY_TRY(show_preview(session, preview, document));
+  if (outlook.conflict) return finish_conflict(session, *outlook.conflict, document);
   return finish_verdict(session, preview.verdict, document);
 }
 

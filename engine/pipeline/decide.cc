@@ -254,24 +254,45 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
 
 namespace {
 
+/// Whether an agent made all changes of this path since the one that removed the link, and takes
+/// all of them back: nobody else decided about the path meanwhile.
+Result<bool> is_own_removal(const History& history, const TransactionOptions& who,
+                            const RelPath& path, TxId removal) {
+  HistoryFilter filter;
+  filter.paths = {path};
+  filter.with_lines = false;
+  GALLEY_ASSIGN(const auto touching, history.list(filter));
+  return std::all_of(touching.begin(), touching.end(), [&](const TxSummary& one) {
+    return one.id < removal ||
+           (one.agent == who.agent && !one.undone_by &&
+            std::find(who.takes_back.begin(), who.takes_back.end(), one.id) !=
+                who.takes_back.end());
+  });
+}
+
 /// The links of the proposal that stood at their paths before a transaction that it takes back. An
 /// agent brings back only what it removed itself.
 Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace,
                                                const Proposal& proposal,
                                                const TransactionOptions& who) {
   std::vector<RelPath> links;
+  if (who.takes_back.empty()) return links;
+  GALLEY_ASSIGN(const History history, workspace.persistent.history("undo"));
   for (const TxId id : who.takes_back) {
-    GALLEY_ASSIGN(const History history, workspace.persistent.history("undo"));
     const auto transaction = history.outline(id);
     if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;  // pruned
     if (!transaction) return fail(transaction.error());
-    if (!who.agent.empty() && (*transaction)->journal.meta.agent != who.agent) continue;
     for (const Change& earlier : (*transaction)->changes) {
       const Change* change = find_change(proposal.changes(), earlier.path);
-      const bool returns = change != nullptr && change->after.kind == FileKind::kSymlink &&
-                           earlier.before.kind == FileKind::kSymlink &&
-                           change->after.content == earlier.before.content;
-      if (returns) links.push_back(earlier.path);
+      const bool is_it = change != nullptr && change->after.kind == FileKind::kSymlink &&
+                         earlier.before.kind == FileKind::kSymlink &&
+                         change->after.content == earlier.before.content;
+      if (!is_it) continue;
+      bool may_return = who.agent.empty();
+      if (!may_return) {
+        GALLEY_ASSIGN(may_return, is_own_removal(history, who, earlier.path, id));
+      }
+      if (may_return) links.push_back(earlier.path);
     }
   }
   std::sort(links.begin(), links.end());
@@ -500,18 +521,21 @@ Result<JudgedTree> follow_branch(const WorkspaceState& workspace) {
               std::string(kConfigFileName));
 }
 
-Result<std::optional<Conflict>> find_conflict(WorkspaceState& workspace, const Proposal& proposal,
-                                              const TransactionOptions& who,
-                                              const CommitRequest& request) {
+Result<CommitOutlook> look_ahead(WorkspaceState& workspace, const Proposal& proposal,
+                                 const TransactionOptions& who, const CommitRequest& request) {
+  CommitOutlook outlook;
   GALLEY_TRY(follow_branch(workspace));
-  GALLEY_ASSIGN(auto conflict, workspace.persistent.find_conflict(proposal));
-  if (!conflict) return conflict;
+  GALLEY_ASSIGN(outlook.conflict, workspace.persistent.find_conflict(proposal));
+  if (!outlook.conflict) return outlook;
   if (!may_merge(workspace, request)) {
-    show_both_sides(*conflict, proposal, workspace, who.agent);
-    return conflict;
+    show_both_sides(*outlook.conflict, proposal, workspace, who.agent);
+    return outlook;
   }
-  GALLEY_ASSIGN(const auto fits, merge_or_explain(proposal, *conflict, workspace, who.agent));
-  return fits ? std::nullopt : std::move(conflict);
+  GALLEY_ASSIGN(auto fits, merge_or_explain(proposal, *outlook.conflict, workspace, who.agent));
+  if (!fits) return outlook;
+  outlook.conflict.reset();
+  GALLEY_ASSIGN(outlook.merged, judge(workspace, std::move(fits->proposal), who, {}));
+  return outlook;
 }
 
 Result<void> perform_outside_transaction(const Rules& rules, const TransactionOptions& who,

@@ -5,6 +5,7 @@
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
 #include "engine/commit/branch_publisher.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/workspace_state.h"
 
 namespace galley {
@@ -57,11 +58,10 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number = {});
 
-/// Returns the conflict that such a commit would be now, if any. Judges and writes nothing.
-[[nodiscard]] Result<std::optional<Conflict>> find_conflict(WorkspaceState& workspace,
-                                                            const Proposal& proposal,
-                                                            const TransactionOptions& who,
-                                                            const CommitRequest& request);
+/// What such a commit would meet now. Writes nothing.
+[[nodiscard]] Result<CommitOutlook> look_ahead(WorkspaceState& workspace, const Proposal& proposal,
+                                               const TransactionOptions& who,
+                                               const CommitRequest& request);
 
 /// Records the refusal of a proposal that was only previewed, if there is a log. `tool` is the name
 /// of the command or tool that asked.

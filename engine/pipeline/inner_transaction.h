@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,12 @@
 #include "tools/tool.h"
 
 namespace galley {
+
+/// What a commit would meet now.
+struct CommitOutlook {
+  std::optional<Conflict> conflict;
+  std::optional<Preview> merged;  ///< the proposal merged with the present files, and its verdict
+};
 
 /// Functions of a transaction for Galley's own rooms. They use types that are not installed, and
 /// return more than the functions of Transaction with the same names.
@@ -60,8 +67,8 @@ class InnerTransaction {
   Result<StagedRebase> rebase_staged(const std::map<RelPath, Resolution>& resolutions = {});
   /// Returns the conflicts that rebase_staged() would find. Changes nothing.
   Result<std::vector<PathConflict>> conflicts();
-  /// Returns the conflict that Transaction::commit() would be now, if any. Changes nothing.
-  Result<std::optional<Conflict>> conflict_of_commit(const CommitRequest& request);
+  /// Returns what Transaction::commit() would meet now. Changes nothing.
+  Result<CommitOutlook> look_ahead(const CommitRequest& request);
   /// The result of sync_run().
   struct SyncedRun {
     std::vector<RelPath> taken;           ///< paths that the run has not changed

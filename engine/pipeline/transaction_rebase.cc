@@ -228,8 +228,8 @@ Result<std::vector<PathConflict>> InnerTransaction::conflicts() {
   return plan_rebase({}).map([](PartialRebase&& plan) { return std::move(plan.conflicts); });
 }
 
-Result<std::optional<Conflict>> InnerTransaction::conflict_of_commit(const CommitRequest& request) {
-  return find_conflict(*state_->workspace, outer_->proposal(), state_->options, request);
+Result<CommitOutlook> InnerTransaction::look_ahead(const CommitRequest& request) {
+  return galley::look_ahead(*state_->workspace, outer_->proposal(), state_->options, request);
 }
 
 Result<InnerTransaction::StagedRebase> InnerTransaction::rebase_staged(

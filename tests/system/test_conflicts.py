@@ -123,6 +123,16 @@ class Conflicts(SystemCase):
             self.galley(*reviewed, expect=status)
         self.assertIn("two\n", (self.work / "a.txt").read_text())
 
+    def test_a_dry_run_of_a_commit_judges_what_is_merged(self):
+        self.write("galley.toml", '[[validator]]\nbuiltin = "json"\n')
+        self.write("a.json", '{\n"a": 1,\n"b": 2,\n"c": 3,\n"d": 4,\n"e": 5\n}\n')
+        self.galley("begin", expect=0)
+        self.call("Edit", {"file_path": "a.json", "old_string": '"a": 1', "new_string": '"a": 11'})
+        self.galley("commit", "-n", expect=0)
+        self.write("a.json", (self.work / "a.json").read_text().replace('"e": 5', '"e": 5,'))
+        for options in ("-n",), ():
+            self.assertIn(b"a.json", self.galley("commit", *options, expect=1).stderr)
+
     def test_a_dry_run_of_a_commit_finds_changed_reads(self):
         self.write("galley.toml", '[commit]\nisolation = "serializable"\n')
         self.write("read.txt", "read\n")
