@@ -119,7 +119,7 @@ CheckSource push_source(const PushRange& range) {
   source.rules = range.rules;
   source.is_direct = range.is_rewound;
   source.known = range.known;
-  source.main = range.main;
+  source.same = range.same;
   return source;
 }
 
@@ -154,7 +154,7 @@ Result<int> judge_staged(Session& session) {
 
 Result<int> judge_push(Session& session) {
   const GitProgram git;
-  GALLEY_ASSIGN(const Push push, read_push(session, git));
+  GALLEY_ASSIGN(Push push, read_push(session, git));
   std::vector<std::pair<PushRange, HookAnswer>> judged;
   Json document = {{"schema", "galley.hook-run/1"},
                    {"ok", true},
@@ -196,7 +196,8 @@ Result<int> judge_push(Session& session) {
 }
 
 Result<bool> judge_update(Session& session, const RefUpdate& update) {
-  GALLEY_ASSIGN(const PushRange range, range_of(GitProgram(), update, known_on_server()));
+  KnownCommits known = known_on_server();
+  GALLEY_ASSIGN(const PushRange range, range_of(GitProgram(), update, known));
   if (range.to.empty()) return true;
   GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, push_source(range)));
   tell(session, range.ref, answer.is_yes, answer.text);

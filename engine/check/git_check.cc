@@ -153,7 +153,6 @@ struct GitCheck::State {
   Result<std::vector<std::string>> merge_heads() const;
   Result<std::vector<GitRawChange>> staged();
   Result<std::vector<GitRawChange>> worktree();
-  Result<std::vector<GitRawChange>> between(const std::string& from, const std::string& to);
   Result<std::vector<GitRawChange>> diff_trees(const std::string& from,
                                                const std::string& to) const;
   void set_base(const std::string& tree);
@@ -322,12 +321,6 @@ Result<std::string> GitCheck::State::merge_base(const std::string& from,
               "fetch more: git fetch --unshallow");
 }
 
-Result<std::vector<GitRawChange>> GitCheck::State::between(const std::string& from,
-                                                           const std::string& to) {
-  set_base(from);
-  return diff_trees(from, to);
-}
-
 Result<std::vector<GitRawChange>> GitCheck::State::diff_trees(const std::string& from,
                                                               const std::string& to) const {
   GALLEY_ASSIGN(const std::string raw, git.run(with_raw_diff({"diff-tree", "-r"}, {from, to})));
@@ -448,24 +441,21 @@ Result<std::vector<GitRawChange>> GitCheck::State::range(const CheckSource& sour
   if (!rules.empty()) {
     GALLEY_ASSIGN(rules_tree, resolve(rules, "tree"));
   }
-  if (source.from.empty()) {
-    return between(layout.empty_tree(), to_tree);
+  std::string tree = layout.empty_tree();
+  std::vector<std::string> sides = source.known;
+  if (!source.from.empty()) {
+    GALLEY_ASSIGN(const std::string from, resolve(source.from, "commit"));
+    GALLEY_ASSIGN(tree, source.is_direct ? resolve(from, "tree") : merge_base(from, to));
+    sides.insert(sides.begin(), from);
   }
-  GALLEY_ASSIGN(const std::string from, resolve(source.from, "commit"));
-  std::string tree;
-  if (source.is_direct) {
-    GALLEY_ASSIGN(tree, resolve(from, "tree"));
-  } else {
-    GALLEY_ASSIGN(tree, merge_base(from, to));
-  }
-  std::vector<std::string> sides = {from};
-  sides.insert(sides.end(), source.known.begin(), source.known.end());
   const DiffFrom diff = [&](const std::string& base_tree) {
     return diff_trees(base_tree, to_tree);
   };
   GALLEY_ASSIGN(auto changes, against_all(sides, tree, diff));
-  if (source.main.empty()) return changes;
-  return without_files_of(source.main, std::move(changes), diff);
+  for (const std::string& commit : source.same) {
+    GALLEY_ASSIGN(changes, without_files_of(commit, std::move(changes), diff));
+  }
+  return changes;
 }
 
 Error no_work_tree() {

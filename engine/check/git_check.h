@@ -46,8 +46,8 @@ struct CheckSource {
   /// For kRange: further commits besides `from` whose content is not new either. Then the base is
   /// the merge of all of them.
   std::vector<std::string> known = {};
-  /// For kRange: a commit whose files are not new where `to` has the same, except the rules.
-  std::string main = {};
+  /// For kRange: commits whose files are not new where `to` has the same, except the rules.
+  std::vector<std::string> same = {};
 };
 
 /// The requester, and the resources of the judgement.

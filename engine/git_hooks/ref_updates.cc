@@ -108,61 +108,154 @@ namespace {
 
 /// If there are more, their contents count as new.
 constexpr size_t kMaxTakenIn = 64;
+/// The newest references that contain a commit: more of them seldom have other files.
+constexpr const char* kMaxHolders = "--count=8";
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// The commits that git-rev-list(1) lists.
+Result<std::vector<std::string>> rev_list(const GitProgram& git, std::vector<std::string> words,
+                                          const std::vector<std::string>& more = {}) {
+  words.insert(words.begin(), "rev-list");
+  words.insert(words.end(), more.begin(), more.end());
+  GALLEY_ASSIGN(const std::string said, git.run(words));
+  return lines_of(said);
+}
 
 /// The commit that a revision names; empty: it does not exist or is not here.
 Result<std::string> commit_of(const GitProgram& git, const std::string& revision) {
   if (revision.empty()) return std::string();
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"rev-parse", "--verify", "--quiet",
                                                      "--end-of-options", revision + "^{commit}"}));
-  return said.status == 0 ? first_line(said.output) : std::string();
+  return said.status == 0 ? said.output.substr(0, said.output.find('\n')) : std::string();
 }
 
-/// The last commit on the first parents of `tip` that the other side has; empty: none.
-Result<std::string> last_known(const GitProgram& git, const std::string& tip,
-                               const KnownCommits& known) {
-  std::vector<std::string> words = {"rev-list", "--first-parent", tip, "--not"};
-  words.insert(words.end(), known.known.begin(), known.known.end());
-  GALLEY_ASSIGN(std::string fresh, git.run(words));
-  while (fresh.ends_with('\n')) fresh.pop_back();
-  if (fresh.empty()) return tip;
-  const size_t line = fresh.rfind('\n');
-  return commit_of(git, fresh.substr(line == std::string::npos ? 0 : line + 1) + "^1");
-}
+/// Finds what the other side has of a range.
+class KnownContent {
+ public:
+  /// `main` is the last commit of the main branch; empty: unknown.
+  KnownContent(const GitProgram& git, KnownCommits& known, const std::string& main,
+               PushRange& range)
+      : git_(git), known_(known), main_(main), range_(range) {}
 
-/// The commits of the other side that are parents of the new commits of `to`.
-Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange& range,
-                                          const KnownCommits& known) {
-  std::vector<std::string> words = {"rev-list", "--boundary", range.to, "--not"};
-  words.insert(words.end(), known.known.begin(), known.known.end());
-  if (!range.from.empty()) words.push_back(range.from);
-  GALLEY_ASSIGN(const std::string said, git.run(words));
-  const std::string& rules = range.rules.empty() ? range.from : range.rules;
-  std::vector<std::string> taken;
-  for (size_t at = 0; at < said.size(); at = said.find('\n', at) + 1) {
-    if (said[at] != '-' || taken.size() >= kMaxTakenIn) continue;
-    const std::string commit = said.substr(at + 1, said.find('\n', at) - at - 1);
-    if (commit == range.from) continue;
-    bool counts = false;
-    if (!range.main.empty()) {
-      GALLEY_ASSIGN(const PipedOutput of_main,
-                    git.try_run({"merge-base", "--is-ancestor", commit, range.main}));
-      counts = of_main.status == 0;
+  /// Sets `from` for a new branch or tag.
+  Result<void> find_beginning() {
+    GALLEY_TRY(read_judged());
+    GALLEY_ASSIGN(const auto fresh,
+                  rev_list(git_, {"--first-parent", range_.to, "--not"}, known_.known));
+    std::string begin = range_.to;
+    if (!fresh.empty()) {
+      GALLEY_ASSIGN(begin, commit_of(git_, fresh.back() + "^1"));
     }
-    if (!counts && !rules.empty()) {
-      GALLEY_ASSIGN(counts, have_same_file(git, rules, commit, std::string(kConfigFileName)));
-    }
-    if (counts) taken.push_back(commit);
+    GALLEY_ASSIGN(range_.from, last_beginning(begin));
+    // With the same rules, it could begin at the end of the other branch.
+    return begin == range_.from ? Result<void>() : add_holders(begin, range_.to);
   }
-  return taken;
-}
+
+  /// Adds what is not new besides `from`.
+  Result<void> add_merged() {
+    GALLEY_ASSIGN(const auto merged, merged_commits());
+    if (!merged.empty()) GALLEY_TRY(read_judged());
+    const std::string& rules = range_.rules.empty() ? range_.from : range_.rules;
+    for (const std::string& commit : merged) {
+      GALLEY_ASSIGN(const bool is_known, counts(commit, rules));
+      if (is_known) range_.known.push_back(commit);
+      if (!known_.judged->contains(commit)) GALLEY_TRY(add_holders(commit, rules));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> read_judged() {
+    if (known_.judged) return {};
+    JudgedCommits judged;
+    std::vector<std::string> words = {"--no-walk"};
+    if (main_.empty() && known_.refs.starts_with("refs/remotes/")) words = {"--first-parent"};
+    GALLEY_ASSIGN(const auto tips, rev_list(git_, words, known_.known));
+    judged.tips.insert(tips.begin(), tips.end());
+    if (!main_.empty()) {
+      GALLEY_ASSIGN(const auto line, rev_list(git_, {"--first-parent", main_}));
+      judged.main_line.insert(line.begin(), line.end());
+    }
+    known_.judged = std::move(judged);
+    return {};
+  }
+
+  /// Whether a new branch may begin here: its content was judged by the rules of the main branch or
+  /// by those of the new branch.
+  Result<bool> is_beginning(const std::string& commit) const {
+    if (!known_.judged->contains(commit) || main_.empty()) return known_.judged->contains(commit);
+    GALLEY_ASSIGN(const bool has_rules_of_main, counts(commit, main_));
+    return has_rules_of_main ? Result<bool>(true) : counts(commit, range_.to);
+  }
+
+  /// The last such commit on the first parents of `tip`; empty: none.
+  Result<std::string> last_beginning(const std::string& tip) const {
+    if (tip.empty()) return tip;
+    GALLEY_ASSIGN(bool is_found, is_beginning(tip));
+    if (is_found) return tip;
+    GALLEY_ASSIGN(const auto line, rev_list(git_, {"--first-parent", tip}));
+    for (const std::string& one : line) {
+      GALLEY_ASSIGN(is_found, is_beginning(one));
+      if (is_found) return one;
+    }
+    return std::string();
+  }
+
+  /// The parents of the new commits that the other side has.
+  Result<std::vector<std::string>> merged_commits() const {
+    std::vector<std::string> words = {"--boundary", range_.to, "--not"};
+    if (!range_.from.empty()) words.push_back(range_.from);
+    GALLEY_ASSIGN(const auto commits, rev_list(git_, words, known_.known));
+    std::vector<std::string> merged;
+    for (const std::string& commit : commits) {
+      if (!commit.starts_with('-') || merged.size() == kMaxTakenIn) continue;
+      if (commit.substr(1) != range_.from) merged.push_back(commit.substr(1));
+    }
+    return merged;
+  }
+
+  /// Whether the content of a commit was judged in the main branch, or by the galley.toml of the
+  /// commit `rules`.
+  Result<bool> counts(const std::string& commit, const std::string& rules) const {
+    if (known_.judged->main_line.contains(commit)) return true;
+    if (!known_.judged->tips.contains(commit) || rules.empty()) return false;
+    return have_same_file(git_, rules, commit, std::string(kConfigFileName));
+  }
+
+  /// Adds the last commits of the references that contain this commit and that count.
+  Result<void> add_holders(const std::string& commit, const std::string& rules) {
+    if (commit.empty()) return {};
+    GALLEY_ASSIGN(const std::string names,
+                  git_.run({"for-each-ref", "--sort=-creatordate", kMaxHolders,
+                            "--format=%(refname)", "--contains=" + commit, known_.refs}));
+    for (const std::string& name : lines_of(names)) {
+      GALLEY_ASSIGN(const std::string tip, commit_of(git_, name));
+      std::vector<std::string>& same = range_.same;
+      if (tip.empty() || std::find(same.begin(), same.end(), tip) != same.end()) continue;
+      GALLEY_ASSIGN(const bool is_same, counts(tip, rules));
+      if (is_same) same.push_back(tip);
+    }
+    return {};
+  }
+
+  const GitProgram& git_;
+  KnownCommits& known_;
+  const std::string& main_;
+  PushRange& range_;
+};
 
 Result<bool> has_no_commit(const GitProgram& git, const KnownCommits& known) {
-  std::vector<std::string> words = {"rev-list", "--max-count=1"};
-  words.insert(words.end(), known.known.begin(), known.known.end());
-  GALLEY_ASSIGN(const std::string said, git.run(words));
-  return said.empty();
+  GALLEY_ASSIGN(const auto commits, rev_list(git, {"--max-count=1"}, known.known));
+  return commits.empty();
 }
 
 Result<bool> has_rules(const GitProgram& git, const std::string& commit) {
@@ -189,22 +282,26 @@ Result<KnownCommits> known_of_remote(const GitProgram& git, const std::string& r
   const bool is_remote = !remote.empty() && remote.find_first_of("*?[\\ \n") == std::string::npos &&
                          ("\n" + said.output).find("\nremote." + remote + ".") != std::string::npos;
   if (!is_remote) {
-    return KnownCommits{{"--remotes"}, "", "git remote add NAME URL && git fetch NAME"};
+    return KnownCommits{
+        {"--remotes"}, "refs/remotes/", "", "git remote add NAME URL && git fetch NAME"};
   }
   const std::string branches = "refs/remotes/" + remote + "/";
   GALLEY_ASSIGN(const std::string fetched, git.run({"for-each-ref", "--count=1", branches}));
   const std::string name = printable_line(remote);
-  if (fetched.empty()) return KnownCommits{{"--remotes"}, "", "git fetch " + name};
-  return KnownCommits{
-      {"--remotes=" + remote}, branches + "HEAD", "git remote set-head " + name + " --auto"};
+  if (fetched.empty()) {
+    return KnownCommits{{"--remotes"}, "refs/remotes/", "", "git fetch " + name};
+  }
+  return KnownCommits{{"--remotes=" + remote},
+                      branches,
+                      branches + "HEAD",
+                      "git remote set-head " + name + " --auto"};
 }
 
 KnownCommits known_on_server() {
-  return {{"--all"}, "HEAD", "git symbolic-ref HEAD refs/heads/main"};
+  return {{"--all"}, "refs/", "HEAD", "git symbolic-ref HEAD refs/heads/main"};
 }
 
-Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
-                           const KnownCommits& known) {
+Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update, KnownCommits& known) {
   PushRange range;
   range.ref = update.ref;
   if (update.new_id.empty()) {
@@ -218,31 +315,32 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
                     "' would not name a commit, so there is no tree to judge; leave it out of this "
                     "push");
   }
-  GALLEY_ASSIGN(range.main, commit_of(git, known.main_branch));
+  GALLEY_ASSIGN(const std::string main, commit_of(git, known.main_branch));
+  if (!main.empty()) range.same.push_back(main);
+  KnownContent content(git, known, main, range);
   GALLEY_ASSIGN(range.from, commit_of(git, update.old_id));
   if (!range.from.empty()) {
     GALLEY_ASSIGN(const PipedOutput kept,
                   git.try_run({"merge-base", "--is-ancestor", range.from, range.to}));
     range.is_rewound = kept.status != 0;
     GALLEY_ASSIGN(const bool is_ruled, has_rules(git, range.from));
-    if (!is_ruled) range.rules = range.main;
-    GALLEY_ASSIGN(range.known, taken_in(git, range, known));
+    if (!is_ruled) range.rules = main;
+    GALLEY_TRY(content.add_merged());
     return range;
   }
-  GALLEY_ASSIGN(range.from, last_known(git, range.to, known));
-  range.rules = range.main;
+  range.rules = main;
+  GALLEY_TRY(content.find_beginning());
   if (range.from.empty() && range.rules.empty()) {
     GALLEY_ASSIGN(const bool is_first, has_no_commit(git, known));
     if (!is_first) return no_rules(update.ref, known);
     range.rules = range.to;  // the very first push: the only rules are its own
   }
-  if (range.from != range.to && !range.from.empty()) {
-    GALLEY_ASSIGN(range.known, taken_in(git, range, known));
-  }
   if (range.from == range.to) {
     range.to.clear();
     range.note = "brings no new commit";
+    return range;
   }
+  GALLEY_TRY(content.add_merged());
   return range;
 }
 

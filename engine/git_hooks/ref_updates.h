@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -41,26 +43,42 @@ struct PushRange {
   /// An existing branch loses commits. Then all differences between both trees are judged, because
   /// the lost commits may contain the rules.
   bool is_rewound = false;
-  /// Further commits in `to` that the other side has; their contents are not new.
+  /// Further commits in `to` that were judged on the other side; their contents are not new.
   std::vector<std::string> known;
-  /// The last commit of the main branch there; empty: unknown. A file of `to` that is equal in it
-  /// is not new, for example after `git cherry-pick`.
-  std::string main;
+  /// The last commit of the main branch there, and those of branches that contain a commit of `to`
+  /// that nobody judged. A file of `to` that is equal in one of them is not new, for example after
+  /// `git cherry-pick`.
+  std::vector<std::string> same;
   std::string note;
 
   [[nodiscard]] bool is_same_work(const PushRange& other) const {
     return from == other.from && to == other.to && rules == other.rules &&
-           is_rewound == other.is_rewound && known == other.known && main == other.main;
+           is_rewound == other.is_rewound && known == other.known && same == other.same;
   }
 };
 
-/// The commits of the receiving side, as arguments of git-rev-list(1).
+/// The commits of the receiving side whose content was judged as the result of a push. A commit
+/// that is only in the history of one may have content that a later one takes back.
+struct JudgedCommits {
+  /// The last commits of the references. Without a main branch, also the first parents of
+  /// remote-tracking branches, because a branch of the remote was fetched at many times.
+  std::unordered_set<std::string> tips;
+  std::unordered_set<std::string> main_line;  ///< the main branch and its first parents
+
+  [[nodiscard]] bool contains(const std::string& commit) const {
+    return tips.contains(commit) || main_line.contains(commit);
+  }
+};
+
+/// The commits of the receiving side.
 struct KnownCommits {
-  std::vector<std::string> known;  ///< `--remotes=origin`, or `--all` on the server itself
+  std::vector<std::string> known;  ///< `--remotes=origin`, or `--all`: for git-rev-list(1)
+  std::string refs;                ///< the same for git-for-each-ref(1): a prefix of names
   /// `refs/remotes/origin/HEAD`, or `HEAD` on the server itself; empty: nothing is known of that
   /// side.
   std::string main_branch;
-  std::string remedy;  ///< the command that makes its main branch known
+  std::string remedy;                        ///< the command that makes its main branch known
+  std::optional<JudgedCommits> judged = {};  ///< range_of() reads it when it first needs it
 };
 
 /// The other side of `git push REMOTE`, according to its remote-tracking branches. If `remote` is
@@ -73,16 +91,16 @@ struct KnownCommits {
 ///
 ///     an existing branch   from its old commit, by the rules of that commit, or if it has none, of
 ///                          the main branch; all differences if it loses commits
-///     a new branch or tag  from the last commit that is known there, by the rules of its main
+///     a new branch or tag  from the last commit that was judged there, by the rules of its main
 ///                          branch, or by its own rules if there is nothing yet
 ///     a deleted one        nothing
 ///
-/// The other side may have the content in another branch. That content is not new if the main
-/// branch contains that branch, or if that branch has the same rules. An existing branch whose old
-/// commit is not here (another user pushed meanwhile) counts as new.
+/// The other side may have the content in another branch. That content is not new if it was judged
+/// (JudgedCommits) in the main branch or by the same rules. An existing branch whose old commit is
+/// not here (another user pushed meanwhile) counts as new.
 /// Errors: kRefused `hook.no_commit` for a reference to an object other than a commit; those of
 ///         GitProgram.
 [[nodiscard]] Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
-                                         const KnownCommits& known);
+                                         KnownCommits& known);
 
 }  // namespace galley

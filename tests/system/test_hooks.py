@@ -663,6 +663,105 @@ class Pushing(HookCase):
         self.galley("hook", "run", "commit-msg", expect=2)
 
 
+class HiddenCommits(HookCase):
+    """The history of a harmless branch has a denied commit. Nobody judged its content."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_server()
+        self.first = self.head()
+
+    def merge_denied(self, how):
+        """Makes the branches `merge`, which merges the denied commit, and `harmless`, whose history
+        has it. Returns the denied commit."""
+        self.git("checkout", "-q", "--detach", self.first)
+        self.commit_file("secret/x", "x\n")
+        denied = self.head()
+        if how == "revert":
+            self.git("checkout", "-qB", "harmless")
+            self.git("revert", "--no-edit", "HEAD")
+        else:
+            self.git("checkout", "-qB", "harmless", self.first)
+            self.git("merge", "-q", "-s", "ours", "--no-edit", denied)
+        self.git("checkout", "-qB", "merge", self.first)
+        self.git("merge", "-q", "--no-ff", "--no-edit", denied)
+        return denied
+
+    def test_content_that_only_the_history_of_a_branch_has_is_judged(self):
+        for hook in ("pre-receive", "pre-push"):
+            for how in ("revert", "ours"):
+                with self.subTest(hook=hook, how=how):
+                    where = self.server if hook == "pre-receive" else self.work
+                    denied = self.merge_denied(how)
+                    self.galley("hook", "install", "--hook", hook, work=where, expect=0)
+                    self.assert_refused(self.run_git("push", "-q", "origin", "merge:main"), "secret/x")
+                    self.assert_done(self.run_git("push", "-q", "origin", "harmless"))
+                    self.assert_refused(self.run_git("push", "-q", "origin", "merge:main"), "secret/x")
+                    self.assert_refused(self.run_git("push", "-q", "origin", "merge:new"), "secret/x")
+                    for name in ("heads/denied", "tags/denied"):
+                        self.assert_refused(self.run_git("push", "-q", "origin", f"{denied}:refs/{name}"), "secret/x")
+                    self.galley("hook", "uninstall", work=where, expect=0)
+                    self.git("push", "-q", "origin", ":harmless")
+
+    def test_a_branch_that_begins_inside_of_another_brings_only_its_own_content(self):
+        """The hook is installed after `other` brought a denied file and other rules."""
+        self.git("checkout", "-qb", "other")
+        self.commit_file("secret/approved", "x\n")
+        self.commit_file("galley.toml", RULES + "# other\n")
+        self.commit_file("b.txt", "1\n")
+        begin = self.head()
+        self.commit_file("b.txt", "2\n")
+        self.git("checkout", "-qb", "main2", "main")
+        self.commit_file("c.txt", "c\n")
+        old_main = self.head()
+        self.commit_file("secret/of-main", "x\n")
+        self.git("push", "-q", "origin", "other", "main2:main")
+        self.galley("hook", "install", work=self.server, expect=0)
+        self.assert_done(self.run_git("push", "-q", "origin", f"{old_main}:refs/tags/v1"))
+        self.git("checkout", "-qb", "topic", old_main)
+        self.commit_file("d.txt", "d\n")
+        self.assert_done(self.run_git("push", "-q", "origin", "topic"))
+        # Another galley.toml is the only thing that a branch of `other` is asked about.
+        self.git("checkout", "-qb", "backport", begin)
+        said = self.run_git("push", "-q", "origin", "backport")
+        self.assert_refused(said, "galley.toml")
+        self.assertNotIn(b"secret/approved", said.stderr)
+
+    def test_files_of_a_branch_with_the_same_rules_are_not_new_in_a_branch_that_begins_inside_of_it(self):
+        self.git("checkout", "-qb", "other")
+        self.commit_file("secret/approved", "x\n")
+        begin = self.head()
+        self.commit_file("b.txt", "1\n")
+        self.git("push", "-q", "origin", "other")
+        self.galley("hook", "install", work=self.server, expect=0)
+        self.git("checkout", "-qb", "backport", begin)
+        self.commit_file("c.txt", "c\n")
+        self.assert_done(self.run_git("push", "-q", "origin", "backport"))
+        self.git("checkout", "-qb", "merge", "main")
+        self.git("merge", "-q", "--no-ff", "--no-edit", begin)
+        self.assert_done(self.run_git("push", "-q", "origin", "merge:main"))
+        self.assert_refused(self.commit_and_push("secret/own"), "secret/own")
+
+    def test_content_that_other_rules_let_in_is_judged_in_a_branch_that_takes_the_rules_back(self):
+        self.git("checkout", "-qb", "loose")
+        self.commit_file("galley.toml", "")
+        begin = self.head()
+        self.commit_file("secret/x", "x\n")
+        self.git("push", "-q", "origin", "loose")
+        self.galley("hook", "install", work=self.server, expect=0)
+        for number, first in enumerate((begin, "loose")):
+            self.git("checkout", "-qb", f"strict{number}", first)
+            self.write("secret/x", "x\n")
+            self.write("galley.toml", RULES)
+            self.git("add", ".")
+            self.git("commit", "-qm", "strict")
+            self.assertNotEqual(self.run_git("push", "-q", "origin", f"strict{number}").returncode, 0)
+
+    def commit_and_push(self, name):
+        self.commit_file(name, "x\n")
+        return self.run_git("push", "-q", "origin", "merge:main")
+
+
 class Serving(HookCase):
     """There is no hook in the client: only the server refuses."""
 

@@ -208,6 +208,17 @@ class GitCommits(RunCase):
         self.assertIn(b"secret/x", said.stderr)
         self.assertEqual(self.rev("main"), before)
 
+    def test_a_branch_that_was_just_kept_does_not_bring_what_its_history_has(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["secret/"]\ndecision = "deny"\n')
+        self.commit_outside("rules")
+        before = self.rev("main")
+        said = self.run_inside("--git-commits", "keep", expect=1, script=(
+            "git config user.name A; git config user.email a@example.com; git checkout -q -b aaa; "
+            "mkdir secret; echo x > secret/x; git add secret; git commit -qm denied; git revert --no-edit HEAD; "
+            "git checkout -q main; git commit -q --allow-empty -m own; git merge -q --no-ff -m merge aaa~1; rm -r secret"))
+        self.assertIn(b"secret/x", said.stderr)
+        self.assertEqual((self.rev("main"), self.subjects("aaa~1")[0]), (before, "denied"))
+
     def test_an_agent_moves_no_reference(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:*"]\n')
         ran = self.galley("--agent", "bot", "run", "--git-commits", "keep", "--", "sh", "-c", "echo it ran; " + COMMIT)
