@@ -128,9 +128,7 @@ class ChangeSetBuilder {
     GALLEY_TRY(add_made_directories());
     GALLEY_TRY(add_gone_directories());
     if (changes_.size() > limits::kMaxChanges) {
-      return fail(ErrorKind::kQuota, "limit.changes",
-                  fmt::format("the change has {} paths, more than the {} that are judged at once",
-                              changes_.size(), limits::kMaxChanges));
+      return fail(too_many_changes());
     }
     for (auto& [path, change] : changes_) {
       if (change.renamed_from && at(*change.renamed_from).after.kind != FileKind::kAbsent) {
@@ -288,6 +286,14 @@ class ChangeSetBuilder {
 };
 
 }  // namespace
+
+Error too_many_changes() {
+  return {
+      ErrorKind::kQuota, "limit.changes",
+      fmt::format("the change has more than the {} paths that are judged at once; make it in parts",
+                  limits::kMaxChanges),
+      "", 0};
+}
 
 Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides) {
   std::string unmerged;

@@ -30,6 +30,9 @@ struct GitSides {
   std::shared_ptr<const WorkTreeLineEndings> ends;  ///< how git would store the files in it
 };
 
+/// kQuota `limit.changes`: a change has more paths than limits::kMaxChanges.
+[[nodiscard]] Error too_many_changes();
+
 /// Makes a change set of a raw diff against `base`, including created and removed directories.
 /// Contents are hashed in parallel and not kept in memory. A submodule is a directory whose content
 /// is its line in git's diff.

@@ -323,6 +323,12 @@ Result<std::string> GitCheck::State::merge_base(const std::string& from,
 
 Result<std::vector<GitRawChange>> GitCheck::State::diff_trees(const std::string& from,
                                                               const std::string& to) const {
+  // `git diff-tree` collects all paths before it prints the first.
+  const auto has_more = differ_in_more(*trees, from, to, limits::kMaxChanges);
+  if (has_more && *has_more) return fail(too_many_changes());
+  // git names what is missing in this clone.
+  const bool is_missing = !has_more && has_more.error().reason == "git.no_such_object";
+  if (!has_more && !is_missing) return fail(has_more.error());
   GALLEY_ASSIGN(const std::string raw, git.run(with_raw_diff({"diff-tree", "-r"}, {from, to})));
   return parse_raw_diff(raw);
 }

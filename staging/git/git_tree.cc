@@ -143,6 +143,38 @@ Result<GitTrees::Entries> GitTrees::entries(const std::string& tree) const {
   return known_.emplace(tree, std::move(entries)).first->second;
 }
 
+Result<bool> differ_in_more(const GitTrees& trees, const std::string& from, const std::string& to,
+                            size_t max) {
+  std::vector<std::pair<std::string, std::string>> waiting = {{from, to}};
+  size_t files = 0;
+  size_t folders = 0;
+  const auto entries_of = [&](const std::string& tree) -> Result<GitTrees::Entries> {
+    if (tree.empty()) return std::make_shared<const std::vector<GitTreeEntry>>();
+    return trees.entries(tree);
+  };
+  while (!waiting.empty()) {
+    if (files > max || folders++ + waiting.size() > max) return true;
+    const auto [old_tree, new_tree] = std::move(waiting.back());
+    waiting.pop_back();
+    GALLEY_ASSIGN(const GitTrees::Entries before, entries_of(old_tree));
+    GALLEY_ASSIGN(const GitTrees::Entries after, entries_of(new_tree));
+    for (auto a = before->begin(), b = after->begin(); a != before->end() || b != after->end();) {
+      const bool is_old = b == after->end() || (a != before->end() && a->name <= b->name);
+      const bool is_new = a == before->end() || (b != after->end() && b->name <= a->name);
+      const GitTreeEntry old_entry = is_old ? *a++ : GitTreeEntry();
+      const GitTreeEntry new_entry = is_new ? *b++ : GitTreeEntry();
+      if (old_entry.mode == new_entry.mode && old_entry.id == new_entry.id) continue;
+      const bool was_tree = old_entry.mode == kGitTreeMode;
+      const bool is_tree = new_entry.mode == kGitTreeMode;
+      if (was_tree || is_tree) {
+        waiting.emplace_back(was_tree ? old_entry.id : "", is_tree ? new_entry.id : "");
+      }
+      if ((is_old && !was_tree) || (is_new && !is_tree)) ++files;
+    }
+  }
+  return files > max;
+}
+
 GitTree::GitTree(std::shared_ptr<const GitTrees> trees, std::string tree)
     : trees_(std::move(trees)), tree_(std::move(tree)) {}
 

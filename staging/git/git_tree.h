@@ -49,6 +49,12 @@ class GitTrees {
   mutable std::unordered_map<std::string, Entries> known_;
 };
 
+/// Whether two trees differ in more than `max` files, or in more than `max` folders. Reads only the
+/// trees that differ, and no more of them than needed: a few small trees can name each other so
+/// that they have any number of paths. An empty id is no tree.
+[[nodiscard]] Result<bool> differ_in_more(const GitTrees& trees, const std::string& from,
+                                          const std::string& to, size_t max);
+
 /// A tree of a git repository as a read-only directory. Contents are exactly as stored, without
 /// filters or conversion of line endings. The constructor reads nothing; trees and blobs are read
 /// on demand.

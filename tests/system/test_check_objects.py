@@ -270,5 +270,24 @@ exec {real} "$@"
         self.assertEqual(len(list(seen.iterdir())), cores)
 
 
+class ManyPaths(CheckCase):
+    """A few small trees that name each other have 10^8 paths."""
+
+    # Limit: kMaxChanges of base/limits.h
+    def test_trees_of_too_many_paths_are_refused_before_git_walks_them(self):
+        blob = self.run_git(self.repo, "rev-parse", "main:a.txt").decode().strip()
+        file = self.run_git(self.repo, "mktree", stdin=f"100644 blob {blob}\tx\n".encode()).decode().strip()
+        nothing = self.run_git(self.repo, "mktree", stdin=b"").decode().strip()
+        for leaf in (file, nothing):
+            tree = leaf
+            for _ in range(8):
+                lines = "".join(f"040000 tree {tree}\t{name}\n" for name in "abcdefghij")
+                tree = self.run_git(self.repo, "mktree", stdin=lines.encode()).decode().strip()
+            commit = self.run_git(self.repo, "commit-tree", "-p", "main", "-m", "many", tree).decode().strip()
+            for source in (["--commit", commit], ["--range", f"main..{commit}"]):
+                said = self.check(self.repo, *source, expect=3, env={"GALLEY_GIT_TIMEOUT": "5"})
+                self.assertEqual(said["reason"], "limit.changes", said)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -56,6 +56,26 @@ TEST_P(GitTreeTest, ShowsTheCommittedFilesAndNotTheWorkTree) {
   EXPECT_EQ(read_file(tree, at("file"), 3).error().reason, "limit.file_size");
 }
 
+TEST_P(GitTreeTest, DifferencesAreCountedUpToALimit) {
+  const std::string before = head().id();
+  write("file", "two\n");
+  write("dir/inner/more", "more\n");
+  fs::remove_all(scratch_.path() + "/run");
+  write("run/below/x", "x\n");
+  git("add -A");
+  git("commit -qm second");
+  const std::string after = head().id();
+  const GitTrees trees(objects_);
+  // file, more, run, run/below/x; and the folders ., dir, dir/inner, run, run/below
+  EXPECT_TRUE(differ_in_more(trees, before, after, 4).value());
+  EXPECT_FALSE(differ_in_more(trees, before, after, 5).value());
+  EXPECT_TRUE(differ_in_more(trees, after, before, 4).value());
+  EXPECT_FALSE(differ_in_more(trees, after, before, 5).value());
+  EXPECT_FALSE(differ_in_more(trees, after, after, 1).value());
+  EXPECT_EQ(differ_in_more(trees, before, std::string(id_digits(), '2'), 5).error().reason,
+            "git.no_such_object");
+}
+
 TEST_P(GitTreeTest, StatsEqualThoseOfACheckout) {
   const GitTree tree = head();
   EXPECT_EQ(tree.stat(at("file"))->mode, 0644U);
