@@ -130,14 +130,15 @@ bool is_range(std::string_view word) {
 
 Result<CheckSource> range_source(const std::string& range) {
   const size_t dots = range.find("..");
-  if (dots == std::string::npos) {
+  // git reads ..B as HEAD..B, but in a script it is more often a variable that is not set.
+  if (dots == std::string::npos || dots == 0) {
     return fail(ErrorKind::kUsage, "check.bad_range",
                 "'" + printable_line(range) + "' is not a range; write it as A..B");
   }
   const size_t to = range.find_first_not_of('.', dots);
   CheckSource source;
   source.kind = CheckSource::Kind::kRange;
-  source.from = dots == 0 ? "HEAD" : range.substr(0, dots);
+  source.from = range.substr(0, dots);
   source.to = to == std::string::npos ? "HEAD" : range.substr(to);
   return source;
 }

@@ -392,6 +392,15 @@ class Ranges(CheckCase):
         self.assertEqual(self.check(self.repo, "--range", "HEAD", expect=2)["reason"], "check.bad_range")
         self.assertEqual(self.check(self.repo, "--commit", "-x", expect=2)["reason"], "git.no_such_revision")
 
+    def test_an_empty_value_is_an_error_and_does_not_mean_the_index(self):
+        """A variable that a CI job did not set."""
+        for option in ("--range", "--commit", "--tx"):
+            said = self.galley("check", option, "", work=self.repo, expect=2)
+            self.assertIn(f"{option}: an empty value", said.stderr.decode())
+        self.galley("check", "", work=self.repo, expect=2)
+        for sides in ("..", "...", "..HEAD"):
+            self.assertEqual(self.check(self.repo, "--range", sides, expect=2)["reason"], "check.bad_range")
+
     def test_a_missing_repository_is_an_error(self):
         self.assertEqual(self.check(self.work, expect=1)["reason"], "git.no_repository")
 
