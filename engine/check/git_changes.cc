@@ -192,7 +192,13 @@ class ChangeSetBuilder {
     GALLEY_ASSIGN(const FileStat stat, sides_.work_tree->stat(path));
     Node node;
     node.kind = stat.kind;
-    if (stat.kind == FileKind::kRegular) {
+    if (stat.kind == FileKind::kRegular && kind_of_git_mode(mode) == FileKind::kSymlink) {
+      // With core.symlinks=false, the file has the target of the link that git stores.
+      GALLEY_ASSIGN(std::string target, read_file(*sides_.work_tree, path, limits::kMaxFileBytes));
+      node.kind = FileKind::kSymlink;
+      node.size = target.size();
+      GALLEY_ASSIGN(node.content, sides_.store.put(std::move(target)));
+    } else if (stat.kind == FileKind::kRegular) {
       const FileReader reader{sides_.work_tree, sides_.ends, &sides_.store};
       GALLEY_ASSIGN(const FileOnDisk file, reader.look(path, before));
       sides_.store.keep_file(

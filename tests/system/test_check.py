@@ -672,6 +672,18 @@ class LineEnds(CheckCase):
         self.assertEqual(said, staged)
         self.assertEqual(said, {"x.txt": 8, "x.lf": 8, "x.raw": 10, "x.auto": 8})
 
+    def test_a_link_that_the_file_system_does_not_have_is_judged_as_the_link_that_git_stores(self):
+        (self.repo / "link").symlink_to("a.txt")
+        self.commit(self.repo, {})
+        self.run_git(self.repo, "config", "core.symlinks", "false")
+        (self.repo / "link").unlink()
+        self.put(self.repo, {"link": "../../etc/passwd"})
+        [said] = self.worktree(expect=1)["changes"]
+        self.run_git(self.repo, "add", "link")
+        [staged] = self.check(self.repo, expect=1)["changes"]
+        self.assertEqual(said, staged)
+        self.assertEqual(said["after"]["kind"], "symlink")
+
     def test_a_filter_is_named_and_not_run(self):
         self.commit(self.repo, {".gitattributes": "*.bin filter=lfs\n", "x.bin": "pointer\n"})
         self.put(self.repo, {"x.bin": "large\n"})
