@@ -98,6 +98,12 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
   GALLEY_TRY(repository.check_submodules(one));
   GALLEY_ASSIGN(RefUpdate update, repository.update_for(one, tx_));
   GALLEY_ASSIGN(const bool may, judge_update(*session_, update));
+  if (!may && has_files) {
+    session_->say(
+        "  their transaction has ended, so an approval cannot help; to keep them: git branch "
+        "NAME " +
+        one.ref.id);
+  }
   if (!may) return false;
   auto index_follows = repository.move(update);
   std::string why =

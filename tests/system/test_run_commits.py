@@ -4,6 +4,7 @@ decides.
 Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import json
+import re
 
 import hostile
 from test_run import RunCase
@@ -218,6 +219,16 @@ class GitCommits(RunCase):
             "git checkout -q main; git commit -q --allow-empty -m own; git merge -q --no-ff -m merge aaa~1; rm -r secret"))
         self.assertIn(b"secret/x", said.stderr)
         self.assertEqual((self.rev("main"), self.subjects("aaa~1")[0]), (before, "denied"))
+
+    def test_commits_that_need_an_approval_after_the_files_are_committed_name_the_way_to_keep_them(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["asked/"]\ndecision = "ask"\n')
+        self.commit_outside("rules")
+        said = self.run_inside("--commit", "--git-commits", "keep", expect=1, script=(
+            "git config user.name A; git config user.email a@example.com; git checkout -q -b topic; "
+            "mkdir asked; echo x > asked/x; git add asked; git commit -qm wanted; git checkout -q main; echo more >> file"))
+        kept = re.search(r"approval cannot help[^\n]*git branch NAME ([0-9a-f]{40})\n", said.stderr.decode())
+        self.git("branch", "topic", kept.group(1))
+        self.assertEqual(self.subjects("topic")[0], "wanted")
 
     def test_an_agent_moves_no_reference(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:*"]\n')
