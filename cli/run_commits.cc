@@ -108,7 +108,7 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
   auto index_follows = repository.move(update);
   std::string why =
       " was rewritten (as by git commit --amend) or has moved meanwhile, is checked out in another "
-      "work tree or is not a branch";
+      "work tree, is not a branch or has a name that git branch refuses";
   if (!index_follows && update.ref == one.ref.name) {
     why = " could not be moved: " + printable_line(index_follows.error().message);
     GALLEY_ASSIGN(update, repository.update_aside(one, tx_));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <thread>
 
 #include "base/printable.h"
@@ -11,6 +12,7 @@
 namespace galley {
 namespace {
 
+constexpr std::string_view kBranches = "refs/heads/";
 constexpr size_t kShortId = 12;
 constexpr int kLockTries = 20;
 constexpr std::chrono::milliseconds kLockPause{100};
@@ -135,12 +137,19 @@ Result<RefUpdate> RunRepository::update_for(const RunHistory& commits,
                                             const std::string& tx) const {
   const auto& [name, id] = commits.ref;
   GALLEY_ASSIGN(const bool is_elsewhere, is_in_other_work_tree(name));
-  if (name != "HEAD" && !is_stash(name) && !is_elsewhere) {
+  bool is_name = true;
+  if (name.starts_with(kBranches)) {
+    // git itself makes no branch `HEAD` or `-x`, which its commands would take for something else.
+    GALLEY_ASSIGN(const PipedOutput checked,
+                  git_.try_run({"check-ref-format", "--branch", name.substr(kBranches.size())}));
+    is_name = checked.status == 0;
+  }
+  if (is_name && name != "HEAD" && !is_stash(name) && !is_elsewhere) {
     GALLEY_ASSIGN(const std::string now, id_of(name));
     if (now.empty()) return RefUpdate{name, "", id};
     GALLEY_ASSIGN(const PipedOutput forward,
                   git_.try_run({"merge-base", "--is-ancestor", now, id}));
-    if (forward.status == 0 && name.starts_with("refs/heads/")) return RefUpdate{name, now, id};
+    if (forward.status == 0 && name.starts_with(kBranches)) return RefUpdate{name, now, id};
   }
   return update_aside(commits, tx);
 }

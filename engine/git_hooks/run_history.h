@@ -56,7 +56,8 @@ class RunRepository {
 
   /// Returns the update of the reference that will keep these commits. It has the same name if that
   /// reference is new, or is a branch that only moves forward and that no other work tree has
-  /// checked out; else it is `refs/galley/TX/NAME`.
+  /// checked out; else it is `refs/galley/TX/NAME`. So it is for a branch that `git branch` would
+  /// refuse to make.
   Result<RefUpdate> update_for(const RunHistory& commits, const std::string& tx) const;
 
   /// The update of `refs/galley/TX/NAME`.

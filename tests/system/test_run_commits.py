@@ -302,6 +302,14 @@ class GitCommits(RunCase):
         self.assertIn("could not be moved", said)
         self.assertEqual(self.subjects(kept), ["third", "second", "first"])
 
+    def test_a_branch_that_git_branch_refuses_is_kept_aside(self):
+        said = self.run_inside("--git-commits", "keep", script=COMMIT + (
+            "; for name in HEAD -x; do git update-ref refs/heads/$name main; done; git update-ref refs/heads/main HEAD~2"))
+        kept = self.git("for-each-ref", "--format=%(refname)").stdout.decode().split()
+        self.assertEqual([name.split("/", 3)[-1] for name in kept if name.startswith("refs/galley/")], ["heads/-x", "heads/HEAD"])
+        self.assertEqual([name for name in kept if name.startswith("refs/heads/")], ["refs/heads/main"])
+        self.assertIn(b"git branch refuses", said.stderr)
+
     def test_with_a_locked_index_the_branch_stays(self):
         self.run_inside()
         lock = self.work / ".git" / "index.lock"
