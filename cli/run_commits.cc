@@ -29,12 +29,19 @@ Result<RunCommits> RunCommits::of(Session& session, const std::string& tx) {
 
 Result<bool> RunCommits::say_branch(const RunRef& head) const {
   constexpr std::string_view kBranches = "refs/heads/";
-  const std::string name = head.name.starts_with(kBranches)
+  const RunRepository repository(GitProgram(), objects_);
+  const bool is_branch = head.name.starts_with(kBranches);
+  const std::string name = is_branch
                                ? "branch " + printable_line(head.name.substr(kBranches.size()))
                                : "commit " + head.id.substr(0, 12);
-  GALLEY_ASSIGN(const bool is_elsewhere, RunRepository(GitProgram(), objects_).is_elsewhere(head));
-  session_->say("git: the program switched to " + name + "; your files stay on your own branch" +
-                (is_elsewhere ? ", so the changes contain what differs between the two" : ""));
+  GALLEY_ASSIGN(const bool is_elsewhere, repository.is_elsewhere(head));
+  GALLEY_ASSIGN(const std::string own, repository.checked_out());
+  const bool is_detached = !is_branch && own.empty();
+  session_->say(
+      (is_detached
+           ? "git: the program moved HEAD to " + name + "; yours stays where it is"
+           : "git: the program switched to " + name + "; your files stay on your own branch") +
+      (is_elsewhere ? ", so the changes contain what differs between the two" : ""));
   return is_elsewhere;
 }
 

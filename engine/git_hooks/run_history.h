@@ -45,6 +45,9 @@ class RunRepository {
   /// and that are not in its own HEAD: their files are then among the changes of the run.
   Result<bool> is_elsewhere(const RunRef& head) const;
 
+  /// The branch that the work tree has checked out; empty if its HEAD is detached.
+  Result<std::string> checked_out() const;
+
   /// Copies the objects of these commits into the repository. No reference names them yet.
   Result<void> copy(const std::vector<RunHistory>& commits) const;
 
@@ -75,8 +78,6 @@ class RunRepository {
   /// Whether the commits of an update finish what one of git's commands began: `merge`,
   /// `cherry-pick` or `revert`.
   Result<bool> finishes(const RefUpdate& update, const std::string& command) const;
-  /// The branch that the work tree has checked out; empty if its HEAD is detached.
-  Result<std::string> checked_out() const;
   /// Updates the index, or only tries it with `-n`. Waits a moment for another git to unlock it.
   /// Returns false if the index has other changes.
   Result<bool> read_tree(const RefUpdate& update, std::vector<std::string> options) const;

@@ -310,6 +310,12 @@ class GitCommits(RunCase):
         self.assertEqual([name for name in kept if name.startswith("refs/heads/")], ["refs/heads/main"])
         self.assertIn(b"git branch refuses", said.stderr)
 
+    def test_a_commit_on_a_detached_head_is_no_switch_of_the_branch(self):
+        self.git("checkout", "-q", "--detach")
+        said = self.run_inside("--commit", "--git-commits", "keep").stderr.decode()
+        self.assertRegex(said, "git: the program moved HEAD to commit [0-9a-f]{12}; yours stays where it is\n")
+        self.assertNotIn("your own branch", said)
+
     def test_with_a_locked_index_the_branch_stays(self):
         self.run_inside()
         lock = self.work / ".git" / "index.lock"
