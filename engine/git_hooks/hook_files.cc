@@ -241,8 +241,9 @@ Result<HookPlace> hook_place(const GitProgram& git) {
   while (place.directory.ends_with('/')) place.directory.pop_back();
   place.reach = path.scope == "local" || path.scope == "worktree" ? HookPlace::Reach::kRepository
                                                                   : HookPlace::Reach::kUser;
-  place.is_in_work_tree = !place.is_bare && place.directory.starts_with(start + "/") &&
-                          !place.directory.starts_with(layout.common_directory + "/");
+  const std::string named = normalized_path(place.directory);
+  place.is_in_work_tree =
+      !place.is_bare && is_below(named, start) && !is_below(named, layout.common_directory);
   place.is_of_husky = place.directory.ends_with("/.husky/_");
   follow_link(place, layout, start);
   return place;

@@ -115,6 +115,12 @@ class Installing(HookCase):
         self.assertIn("into the work tree", said.stderr.decode())
         self.assertTrue((self.work / "tools" / "pre-commit").exists())
 
+    def test_a_folder_that_is_outside_through_dots_is_not_in_the_work_tree(self):
+        self.git("config", "core.hooksPath", "../shared")
+        said = self.galley("hook", "install", expect=0)
+        self.assertNotIn("into the work tree", said.stderr.decode())
+        self.assertTrue((self.scratch / "shared" / "pre-commit").exists())
+
     def test_hooks_that_are_switched_off_stay_so(self):
         self.git("config", "core.hooksPath", "/dev/null")
         result = self.galley("hook", "install", expect=1)
