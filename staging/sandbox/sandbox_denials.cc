@@ -265,7 +265,12 @@ std::vector<std::string> sandbox_denials(std::string_view said, const RunLocatio
         "primary group only; be in the folder's group for the command: "
         "sg GROUP -c 'galley exec -- …'");
   }
-  if (said.find(kNotRenamed) != said.npos) {
+  const auto not_linked = [](std::string_view line, const RunLocation& /*where*/,
+                             const struct stat& /*root*/) -> std::optional<std::string> {
+    if (line.find("/proc/") != line.npos || line.find("link '") != line.npos) return {};
+    return std::string(line);
+  };
+  if (!refused_files(said, kNotRenamed, where, not_linked).empty()) {
     met.emplace_back(
         "a folder of the workspace cannot be renamed by one call in the sandbox, as `git mv` does "
         "it; `mv` copies it: mv OLD NEW, then git add -A OLD NEW");

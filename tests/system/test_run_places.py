@@ -150,6 +150,13 @@ class Explained(RunCase):
         for said in self.doors("python3", "-c", "import os; os.rename('src', 'lib')"):
             self.assertIn("mv OLD NEW, then git add -A OLD NEW", said)
 
+    def test_a_file_that_cannot_be_linked_is_not_explained_as_a_renamed_folder(self):
+        program = ("import os; f = os.open('.', os.O_TMPFILE | os.O_RDWR); "
+                   "os.link(f'/proc/self/fd/{f}', 'linked', follow_symlinks=True)")
+        for said in self.doors("python3", "-c", program):
+            self.assertIn("cross-device link", said)
+            self.assertNotIn("renamed", said)
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
     def test_the_summary_names_a_file_of_another_user(self):
         foreign = self.work / "foreign.txt"
