@@ -32,8 +32,10 @@ struct HookAnswer {
   Json document;
 };
 
-Result<HookAnswer> judge_source(Session& session, const CheckSource& source) {
+Result<HookAnswer> judge_source(Session& session, const CheckSource& source,
+                                const std::string& directory = {}) {
   CheckOptions options;
+  options.directory = directory;
   options.who = session.transaction_options();
   options.config_file = session.arguments().global.config;
   options.approver = approver_at_terminal(session);
@@ -195,11 +197,12 @@ Result<int> judge_push(Session& session) {
   return is_yes ? kExitDone : kExitNo;
 }
 
-Result<bool> judge_update(Session& session, const RefUpdate& update) {
+Result<bool> judge_update(Session& session, const RefUpdate& update, const std::string& directory) {
   KnownCommits known = known_on_server();
-  GALLEY_ASSIGN(const PushRange range, range_of(GitProgram(), update, known));
+  GALLEY_ASSIGN(const PushRange range,
+                range_of(GitProgram::in_other_repository(directory), update, known));
   if (range.to.empty()) return true;
-  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, push_source(range)));
+  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, push_source(range), directory));
   tell(session, range.ref, answer.is_yes, answer.text);
   return answer.is_yes;
 }

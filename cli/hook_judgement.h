@@ -13,9 +13,9 @@ Result<int> judge_staged(Session& session);
 /// refusal refuses the push.
 Result<int> judge_push(Session& session);
 
-/// Whether the gate approves the commits that an update of a reference adds to this repository.
-/// Prints the reasons of a refusal.
-Result<bool> judge_update(Session& session, const RefUpdate& update);
+/// Whether the gate approves the commits that an update of a reference adds to the repository in
+/// this directory, whatever GIT_DIR etc. name. Prints the reasons of a refusal.
+Result<bool> judge_update(Session& session, const RefUpdate& update, const std::string& directory);
 
 /// Whether a merge is in progress, so that the next commit has several parents.
 [[nodiscard]] Result<bool> is_merging(const GitProgram& git);

@@ -22,20 +22,25 @@ Result<RunCommits> RunCommits::of(Session& session, const std::string& tx) {
   GALLEY_ASSIGN(const auto refs, run_refs(**stage));
   if (refs.empty()) return found;
   found.objects_ = kept.own_path("stage/" + tx + "/git/objects");
-  GALLEY_ASSIGN(found.commits_, RunRepository(GitProgram(), found.objects_).history(refs));
+  found.root_ = workspace->root_path();
+  GALLEY_ASSIGN(found.commits_, found.repository().history(refs));
   found.kept_.resize(found.commits_.size());
   return found;
 }
 
+RunRepository RunCommits::repository() const {
+  return {GitProgram::in_other_repository(root_), objects_};
+}
+
 Result<bool> RunCommits::say_branch(const RunRef& head) const {
   constexpr std::string_view kBranches = "refs/heads/";
-  const RunRepository repository(GitProgram(), objects_);
+  const RunRepository in_workspace = repository();
   const bool is_branch = head.name.starts_with(kBranches);
   const std::string name = is_branch
                                ? "branch " + printable_line(head.name.substr(kBranches.size()))
                                : "commit " + head.id.substr(0, 12);
-  GALLEY_ASSIGN(const bool is_elsewhere, repository.is_elsewhere(head));
-  GALLEY_ASSIGN(const std::string own, repository.checked_out());
+  GALLEY_ASSIGN(const bool is_elsewhere, in_workspace.is_elsewhere(head));
+  GALLEY_ASSIGN(const std::string own, in_workspace.checked_out());
   const bool is_detached = !is_branch && own.empty();
   session_->say(
       (is_detached
@@ -97,14 +102,14 @@ Result<bool> RunCommits::wants_keep() {
 
 Result<void> RunCommits::copy() {
   if (!is_wanted_) return {};
-  return RunRepository(GitProgram(), objects_).copy(commits_);
+  return repository().copy(commits_);
 }
 
 Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::string& kept) {
-  const RunRepository repository(GitProgram(), objects_);
-  GALLEY_TRY(repository.check_submodules(one));
-  GALLEY_ASSIGN(RefUpdate update, repository.update_for(one, tx_));
-  GALLEY_ASSIGN(const bool may, judge_update(*session_, update));
+  const RunRepository in_workspace = repository();
+  GALLEY_TRY(in_workspace.check_submodules(one));
+  GALLEY_ASSIGN(RefUpdate update, in_workspace.update_for(one, tx_));
+  GALLEY_ASSIGN(const bool may, judge_update(*session_, update, root_));
   if (!may && has_files) {
     session_->say(
         "  their transaction has ended, so an approval cannot help; to keep them: git branch "
@@ -112,14 +117,14 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
         one.ref.id);
   }
   if (!may) return false;
-  auto index_follows = repository.move(update);
+  auto index_follows = in_workspace.move(update);
   std::string why =
       " was rewritten (as by git commit --amend) or has moved meanwhile, is checked out in another "
       "work tree, is not a branch or has a name that git branch refuses";
   if (!index_follows && update.ref == one.ref.name) {
     why = " could not be moved: " + printable_line(index_follows.error().message);
-    GALLEY_ASSIGN(update, repository.update_aside(one, tx_));
-    index_follows = repository.move(update);
+    GALLEY_ASSIGN(update, in_workspace.update_aside(one, tx_));
+    index_follows = in_workspace.move(update);
   }
   if (!index_follows) return fail(index_follows.error());
   kept = update.ref;

@@ -43,10 +43,13 @@ class RunCommits {
 
  private:
   RunCommits(Session& session, std::string tx) : session_(&session), tx_(std::move(tx)) {}
+  /// The one that the sandbox showed to the run: GIT_DIR etc. of the environment are ignored.
+  [[nodiscard]] RunRepository repository() const;
   Result<bool> keep_one(const RunHistory& one, bool has_files, std::string& kept);
 
   Session* session_;
   std::string tx_;
+  std::string root_;  ///< of the workspace
   std::string objects_;
   std::vector<RunHistory> commits_;
   std::vector<std::string> kept_;  ///< the reference that each is kept in; empty: none

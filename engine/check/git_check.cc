@@ -181,7 +181,9 @@ const std::vector<std::string>& GitCheck::notices() const { return state_->notic
 
 Result<std::unique_ptr<GitCheck>> GitCheck::open(const CheckSource& source, CheckOptions options) {
   auto state = std::make_unique<State>();
-  state->git = GitProgram(options.directory);
+  if (!options.directory.empty()) {
+    state->git = GitProgram::in_other_repository(options.directory);
+  }
   state->options = std::move(options);
   GALLEY_TRY(state->open(source));
   return std::unique_ptr<GitCheck>(new GitCheck(std::move(state)));

@@ -58,7 +58,8 @@ struct CheckOptions {
   Approver approver = {};
   /// Ignore findings that the unchanged files have as well.
   bool only_new = false;
-  std::string directory = {};                          ///< empty: the current one
+  /// Empty: the current one, or the repository that GIT_DIR etc. name.
+  std::string directory = {};
   std::shared_ptr<const UserSettings> user = nullptr;  ///< null: loaded
   CommandRunner* runner = nullptr;                     ///< null: the sandbox
   const Clock* clock = nullptr;                        ///< null: the machine's

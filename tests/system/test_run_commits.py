@@ -310,6 +310,17 @@ class GitCommits(RunCase):
         self.assertEqual([name for name in kept if name.startswith("refs/heads/")], ["refs/heads/main"])
         self.assertIn(b"git branch refuses", said.stderr)
 
+    def test_they_are_kept_in_the_repository_of_the_workspace_whatever_the_environment_names(self):
+        self.git("clone", "-q", "--bare", self.work, self.scratch / "clone.git", work=self.scratch)
+        self.git("init", "-q", self.scratch / "unrelated", work=self.scratch)
+        for number, other in enumerate(("clone.git", "unrelated/.git")):
+            named = {"GIT_DIR": str(self.scratch / other)}
+            self.run_inside("--commit", "--git-commits", "keep", env=named,
+                            script=COMMIT.replace("two", f"two {number}"))
+            self.assertEqual(self.git("status", "--porcelain").stdout, b"")
+        self.assertEqual(self.subjects(), ["third", "second"] * 2 + ["first"])
+        self.assertEqual(self.rev("main", work=self.scratch / "clone.git"), self.first)
+
     def test_a_commit_on_a_detached_head_is_no_switch_of_the_branch(self):
         self.git("checkout", "-q", "--detach")
         said = self.run_inside("--commit", "--git-commits", "keep").stderr.decode()
