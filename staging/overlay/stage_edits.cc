@@ -159,10 +159,8 @@ class Stager {
   bool name_nearby(Error& missing, const FileEdit& edit) {
     const auto path = RelPath::parse(missing.path);
     const Directory& workspace = plan_.overlay().workspace();
-    if (path && is_not_checked_out(*path)) {
-      missing.message = "'" + missing.path +
-                        "' is not there, because this sparse checkout leaves it out; take it "
-                        "with: git sparse-checkout add FOLDER";
+    if (const std::string why = path ? why_left_out(*path) : std::string(); !why.empty()) {
+      missing.message = "'" + missing.path + "' is not there, " + why;
       return true;
     }
     auto other = path ? same_name_nearby(workspace, *path) : std::nullopt;
@@ -187,10 +185,25 @@ class Stager {
     return false;
   }
 
-  [[nodiscard]] bool is_not_checked_out(const RelPath& path) {
-    if (!options_.is_left_out) return false;
-    const auto on_disk = plan_.overlay().workspace().stat(path);
-    return on_disk && on_disk->kind == FileKind::kAbsent && options_.is_left_out(path);
+  /// Why the tree lacks a file that may well exist, so that no other is taken for it; empty: there
+  /// is no such reason.
+  [[nodiscard]] std::string why_left_out(const RelPath& path) {
+    const Directory& tree = plan_.overlay().workspace();
+    const auto there = tree.stat(path);
+    if (!there || there->kind != FileKind::kAbsent) return {};
+    if (options_.is_left_out && options_.is_left_out(path)) {
+      return "because this sparse checkout leaves it out; take it with: git sparse-checkout add "
+             "FOLDER";
+    }
+    for (RelPath folder = path.parent(); !folder.is_root(); folder = folder.parent()) {
+      const auto opened = tree.open_directory(folder);
+      if (!opened) continue;
+      const auto entries = (*opened)->list();
+      if (!entries || !entries->empty()) return {};
+      return "and '" + folder.str() +
+             "' is empty; if it is a submodule, check it out first: git submodule update --init";
+    }
+    return {};
   }
 
   [[nodiscard]] bool is_mostly(std::string_view text, const RelPath& path) {
@@ -251,7 +264,7 @@ class Stager {
                            options_.match.last_step > MatchStep::kOffset;
     if (!may_guess) return named;
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
-    if (there.kind != FileKind::kAbsent || is_not_checked_out(named)) return named;
+    if (there.kind != FileKind::kAbsent || !why_left_out(named).empty()) return named;
     const std::vector<RelPath> nearly = meant_.candidates(edit, named);
     if (nearly.size() != 1) return named;
     outcome_.leniencies.push_back({"file_guessed",

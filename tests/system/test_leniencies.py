@@ -160,6 +160,27 @@ class Leniencies(SystemCase):
         (self.work / "apps/package.json").rename(self.work / "package.json")
         self.galley("apply", "-n", stdin=patch.replace("libs/", "lib/").encode(), expect=0)
 
+    def test_a_file_of_a_submodule_is_not_taken_for_another(self):
+        patch = b"--- a/sub/f\n+++ b/sub/f\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"
+        me = ("-c", "protocol.file.allow=always", "-c", "user.name=P", "-c", "user.email=p@example.org")
+        inner = self.scratch / "inner"
+        for place in (inner, self.work):
+            place.mkdir(exist_ok=True)
+            (place / "f").write_text("one\ntwo\n")
+            self.git("init", "-q", work=place)
+            if place == self.work:
+                self.git(*me, "submodule", "add", "-q", inner, "sub")
+            self.git("add", "-A", work=place)
+            self.git(*me, "commit", "-qm", "all", work=place)
+        branch = self.git("symbolic-ref", "--short", "HEAD").stdout.decode().strip()
+        told = "git submodule update --init"
+        self.assertIn(told, self.galley("check", "-", stdin=patch, expect=1).stderr.decode())
+        self.assertIn(told, self.galley("--repo", self.work, "--ref", branch, "apply", "-n", stdin=patch, expect=1).stderr.decode())
+        self.galley("apply", "-n", stdin=patch, expect=0)
+        self.git("submodule", "deinit", "-q", "-f", "sub")
+        self.assertIn(told, self.galley("apply", stdin=patch, expect=1).stderr.decode())
+        self.assertEqual((self.work / "f").read_text(), "one\ntwo\n")
+
 
 if __name__ == "__main__":
     unittest.main()
