@@ -172,8 +172,7 @@ std::vector<CommandText> staging_texts() {
        {"Gives a program that galley run started what others committed since it began. Lines of "
         "both are merged into its files; a file in conflict stays as it is, and its lines are "
         "named. Nothing is committed. The program is not paused: galley waits a moment until all "
-        "its "
-        "processes sleep, and says so if they do not."},
+        "its processes sleep, and refuses if they do not."},
        {{"galley sync", "the only run"},
         {"galley sync codex", "the run that was started with --name codex"}}},
   };

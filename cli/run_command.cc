@@ -494,8 +494,9 @@ std::string sync_text(const InnerTransaction::SyncedRun& done, const std::string
   return text;
 }
 
-/// Waits until the program is idle, and says so if it was not in time. Without a wait it returns
-/// false.
+/// Waits until the program is idle. A busy program may have read a file and not yet written it: it
+/// would take back what the sync puts there. Without a wait it returns false.
+/// Errors: kTimeout `run.busy`.
 Result<bool> wait_for_run(Session& session, const RunFolder& folder) {
   const std::chrono::seconds patience(session.arguments().run.idle_wait_s);
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
@@ -503,10 +504,11 @@ Result<bool> wait_for_run(Session& session, const RunFolder& folder) {
   session.terminal().work_on("waiting until the program is idle");
   const bool is_idle = wait_until_idle(note.supervisor, patience, place_of(*workspace).clock());
   if (!is_idle && patience.count() > 0) {
-    session.say(
-        fmt::format("the program was not idle for {}: what it wrote to a file during the sync may "
-                    "be lost, and it may have read a part of one; look at them in the run",
-                    counted(patience.count(), "second")));
+    return fail(ErrorKind::kTimeout, "run.busy",
+                fmt::format("nothing was taken over: the program was not idle within {}. Wait "
+                            "longer (--wait 60), or do not wait (--wait 0): then what it is "
+                            "writing may take back what others committed",
+                            counted(patience.count(), "second")));
   }
   return is_idle;
 }

@@ -404,8 +404,9 @@ void add_run_commands(OptionTable& table) {
   if (CLI::App* sync =
           table.add("sync", "Give a program that galley run started what others committed",
                     kTransactionGroup)) {
-    sync->add_option("--wait", args.run.idle_wait_s,
-                     "Wait so long until the program is idle (default 3, 0: do not wait)")
+    sync->add_option(
+            "--wait", args.run.idle_wait_s,
+            "Wait so long until the program is idle, else refuse (default 3, 0: do not wait)")
         ->type_name("SECONDS");
     sync->add_option("id", args.id,
                      "Name of the run, or the first digits of its id; the only one by default")

@@ -79,7 +79,7 @@ class Sync(RunCase):
         self.assertEqual((self.work / "shared.txt").read_text(), "A\nb\nC\nd\nE\n")
         self.assertEqual((self.work / "two.txt").read_text(), "two\n")
 
-    def test_it_waits_until_the_program_is_idle_and_says_if_it_is_not(self):
+    def test_it_waits_until_the_program_is_idle_and_refuses_if_it_is_not(self):
         shell = self.start("--name", "mine", "--drop")
         self.commit("new.txt", "new\n")
         said = json.loads(self.galley("--json", "sync", "--wait", "60", expect=0).stdout)
@@ -87,12 +87,12 @@ class Sync(RunCase):
         self.inside(shell, "(until [ -e stop ]; do :; done) & echo $!")
         self.commit("newer.txt", "newer\n")
         began = time.monotonic()
-        said = self.galley("sync", "--wait", "1", expect=0)
+        said = json.loads(self.galley("--json", "sync", "--wait", "1", expect=(1, 3)).stdout)
         self.assertGreaterEqual(time.monotonic() - began, 1)
-        self.assertIn(b"not idle for 1 second", said.stderr)
-        self.assertIn(b"newer.txt", said.stdout)
+        self.assertEqual(said["reason"], "run.busy")
+        self.assertIn("not idle within 1 second", said["message"])
         said = json.loads(self.galley("--json", "sync", "--wait", "0", expect=0).stdout)
-        self.assertFalse(said["was_idle"])
+        self.assertEqual((said["was_idle"], said["taken"]), (False, ["newer.txt"]))
         busy = subprocess.Popen([GALLEY, "-C", str(self.work), "--json", "sync", "--wait", "120"], stdout=subprocess.PIPE,
                                 env={**os.environ, **self.environment})
         self.inside(shell, "touch stop; wait")
