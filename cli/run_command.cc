@@ -125,7 +125,9 @@ void say_summary(Session& session, const RunEnding& ending, const ListedPaths& l
     session.say("what it changed in .git is dropped; no branch, tag or stash has new commits");
   }
   if (ending.ignored_paths > 0) {
-    session.say("ignored by git and not proposed: " + counted(ending.ignored_paths, "path"));
+    const uint64_t others = ending.ignored_paths - 1;
+    session.say("ignored by git and not proposed: " + printable_line(ending.first_ignored) +
+                (others > 0 ? " and " + counted(others, "more path") : ""));
   }
 }
 

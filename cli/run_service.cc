@@ -187,6 +187,7 @@ RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& su
     ending.error = *why;
   } else if (const RunReport* report = inner(*transaction).ended_run(); report != nullptr) {
     ending.ignored_paths = report->ignored_paths;
+    ending.first_ignored = report->first_ignored;
     ending.protected_paths = report->protected_paths;
     if (!report->git_failure.empty()) {
       ending.walls.push_back("its git commits could not be kept: " + report->git_failure);
@@ -226,6 +227,7 @@ std::string RunEnding::encode() const {
                {"was_begun", was_begun},
                {"dropped", is_dropped},
                {"ignored", ignored_paths},
+               {"first_ignored", first_ignored},
                {"protected", protected_paths},
                {"walls", walls}};
   if (error) json["error"] = encode_error(*error);
@@ -244,6 +246,7 @@ std::optional<RunEnding> RunEnding::decode(const std::string& text) {
   ending.was_begun = json.value("was_begun", false);
   ending.is_dropped = json.value("dropped", false);
   ending.ignored_paths = json.value("ignored", uint64_t{0});
+  ending.first_ignored = json.value("first_ignored", std::string());
   ending.protected_paths = json.value("protected", uint64_t{0});
   ending.walls = json.value("walls", std::vector<std::string>());
   if (const auto head = json.find("head"); head != json.end() && head->is_object()) {

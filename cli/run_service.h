@@ -22,6 +22,7 @@ struct RunEnding {
   bool was_begun = true;    ///< its transaction was begun for this run
   bool is_dropped = false;  ///< the transaction was removed, since nothing changed
   uint64_t ignored_paths = 0;
+  std::string first_ignored;  ///< one of them
   uint64_t protected_paths = 0;
   std::vector<std::string> walls;  ///< denials of the sandbox, one line each
   std::optional<Error> error;      ///< why its changes are not staged

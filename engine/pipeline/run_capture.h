@@ -105,12 +105,13 @@ inline constexpr std::string_view kNewRepositoryNote =
 
 /// The summary of a run that has ended.
 struct RunReport {
-  std::string ended;             ///< how it ended, for people; empty if its supervisor was killed
-  uint64_t staged_paths = 0;     ///< paths that the run changed
-  uint64_t ignored_paths = 0;    ///< git-ignored: kept with the transaction, not proposed
-  uint64_t protected_paths = 0;  ///< below .git or .galley: dropped
-  uint64_t git_refs = 0;         ///< kept references to its git commits (run_commits.h)
-  std::string git_failure = {};  ///< why its git commits could not be kept
+  std::string ended;               ///< how it ended, for people; empty if its supervisor was killed
+  uint64_t staged_paths = 0;       ///< paths that the run changed
+  uint64_t ignored_paths = 0;      ///< git-ignored: kept with the transaction, not proposed
+  std::string first_ignored = {};  ///< one of them
+  uint64_t protected_paths = 0;    ///< below .git or .galley: dropped
+  uint64_t git_refs = 0;           ///< kept references to its git commits (run_commits.h)
+  std::string git_failure = {};    ///< why its git commits could not be kept
   std::optional<RunRef> head = {};      ///< as switched_head() says
   std::vector<std::string> notes = {};  ///< lines that name other effects that are not staged
 };

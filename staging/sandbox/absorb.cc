@@ -295,7 +295,11 @@ Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Belo
       GALLEY_ASSIGN(const auto opened, layer_.at(path));
       const auto objects = opened->stat(chosen_path(entry.name + "/objects"));
       const bool has_objects = objects && objects->kind == FileKind::kDirectory;
-      if (has_objects && !path.is_root()) report_.nested_git.push_back(child->str());
+      const auto there = reachable_stat(overlay_.workspace(), *child);
+      const bool is_new = there && there->kind == FileKind::kAbsent;
+      if (path.is_root() || child->name() != ".git") continue;
+      if (has_objects) report_.nested_git.push_back(child->str());
+      if (!has_objects && is_new) report_.new_git.push_back(child->str());
       continue;
     }
     if (std::find(rules_.keep.begin(), rules_.keep.end(), *child) != rules_.keep.end()) continue;

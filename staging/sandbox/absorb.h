@@ -64,6 +64,7 @@ struct AbsorbReport {
   std::string first_ignored;              ///< one of the ignored paths
   std::string first_protected;            ///< one of the protected paths
   std::vector<std::string> nested_git;    ///< `.git` below the root with new objects
+  std::vector<std::string> new_git;       ///< other `.git` below the root that are new
   std::vector<std::string> left_special;  ///< special files that were deleted, but stay
   std::vector<RefusedEffect> refused;     ///< not empty: the overlay is unchanged
   bool has_cut_files = false;             ///< some were cut off at AbsorbRules::max_file_bytes

@@ -375,6 +375,11 @@ class GitCommits(RunCase):
         self.assertIn("repositories below the workspace's own are dropped: app/.git", said)
         self.assertNotIn("no commits", said)
 
+    def test_links_to_repositories_are_named_as_dropped(self):
+        said = self.run_inside("--commit", script="git worktree add -q --no-checkout inner; echo 1 > inner/f; mkdir k; echo gitdir: x > k/.git; echo 1 > k/f").stderr.decode()
+        self.assertRegex(said, r"dropped, since no change contains a \.git: (inner/\.git, k/\.git|k/\.git, inner/\.git)")
+        self.assertTrue((self.work / "k" / "f").exists())
+
     def test_a_folder_of_git_that_the_sandbox_does_not_show_is_named(self):
         shared = self.scratch / "shared"
         self.git("clone", "-q", "--shared", self.work, shared)

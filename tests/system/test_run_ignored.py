@@ -38,6 +38,10 @@ class Tracked(RunCase):
                                      "echo x > dist/new.js; echo x > other.log"):
             self.assertEqual(staged, "M\tdist/app.js\nM\tdist/sub/lib.js\nM\tkept.log\n")
 
+    def test_the_summary_names_what_is_ignored(self):
+        said = self.galley("run", "--drop", "--", "sh", "-c", "echo x > a.log; echo x > b.log", expect=0).stderr.decode()
+        self.assertRegex(said, r"ignored by git and not proposed: [ab]\.log and 1 more path\n")
+
     def test_a_deletion_of_a_tracked_file_is_proposed(self):
         for staged in self.doors("rm dist/app.js; rm kept.log"):
             self.assertEqual(staged, "D\tdist/app.js\nD\tkept.log\n")
