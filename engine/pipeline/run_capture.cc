@@ -12,6 +12,10 @@
 #include "engine/commit/writer_lock.h"
 #include "engine/stages/run_basis.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
+#include "staging/fs/user_state.h"
+#include "staging/git/git_files.h"
+#include "staging/git/ignore_files.h"
 #include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/layer_objects.h"
 
@@ -161,6 +165,34 @@ IgnoreRule without_based(const IgnoreRule& ignore, const Bases& bases) {
   };
 }
 
+/// The rule without the paths in the index of the run, as after `git add -f`: commits have them.
+IgnoreRule without_added(IgnoreRule ignore, const RunFolder& folder, const std::string& workspace) {
+  const GitFiles git(workspace, effective_user());
+  const auto places = ignore ? git.find() : std::nullopt;
+  if (!places || places->work_tree != workspace) return ignore;
+  const auto own = absolute_path(places->own);
+  const auto common = absolute_path(places->common);
+  if (!own || !common || !own->starts_with(*common)) return ignore;
+  const bool is_inside = places->own == workspace + "/.git";
+  const std::string layer = is_inside ? "upper/.git" : "git/upper" + own->substr(common->size());
+  const auto tracked = std::make_shared<std::optional<TrackedPaths>>();
+  const auto read = [&folder, layer](const std::string& name) {
+    const auto file = RelPath::parse(layer + "/" + name);
+    const auto text = file ? read_file(folder.directory(), *file, IgnoreFiles::kMaxIndexBytes)
+                           : fail(file.error());
+    return text ? *text : std::string();
+  };
+  return [=, ignore = std::move(ignore)](const RelPath& path, bool is_directory,
+                                         const Deadline& deadline) -> Result<IgnoreAnswer> {
+    GALLEY_ASSIGN(const IgnoreAnswer answer, ignore(path, is_directory, deadline));
+    if (answer != IgnoreAnswer::kIgnored) return answer;
+    if (!*tracked) *tracked = TrackedPaths::read(read);
+    if ((*tracked)->has(path.str())) return IgnoreAnswer::kCounts;
+    const bool holds = is_directory && (*tracked)->has_below(path.str());
+    return holds ? IgnoreAnswer::kHoldsTracked : answer;
+  };
+}
+
 /// Whether the error means that the program changed a file during the capture.
 bool is_in_motion(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "run.file_changes";
@@ -192,7 +224,8 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
                                                          : workspace.persistent.own_path("runs")));
   GALLEY_ASSIGN(const WriterLock lock, workspace.persistent.lock());
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));
-  rules.is_ignored = without_based(ignore, bases);
+  const IgnoreRule not_added = without_added(ignore, folder, workspace.place.path);
+  rules.is_ignored = without_based(not_added, bases);
   GALLEY_ASSIGN(rules.unchanged_ns, unchanged_ns(folder));
   GALLEY_ASSIGN(const int64_t refreshed, refreshed_ns(folder));
   rules.refreshed_ns = std::max(refreshed, note.mounted_ns);

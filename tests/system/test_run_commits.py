@@ -137,6 +137,18 @@ class GitCommits(RunCase):
         self.assertIn(f"commit the files first (git add, git commit), then: git merge {kept}", said)
         self.assertEqual((self.subjects(), self.subjects(kept)), (["outside", "first"], ["third", "second", "first"]))
 
+    def test_an_ignored_file_that_the_run_adds_and_commits_is_in_the_work_tree(self):
+        (self.work / ".gitignore").write_text("dist/\n")
+        self.commit_outside("ignore")
+        tree = self.scratch / "tree"
+        self.git("worktree", "add", "-q", tree)
+        for work in (self.work, tree):
+            self.galley("run", "--commit", "--git-commits", "keep", "--", "sh", "-c",
+                        "mkdir dist; echo d > dist/x; echo e > dist/y; git add -f dist/x; "
+                        "git -c user.name=A -c user.email=a@example.com commit -qm dist", work=work, expect=0)
+            self.assertEqual([path.name for path in (work / "dist").iterdir()], ["x"])
+            self.assertEqual(self.git("status", "--porcelain", work=work).stdout, b"")
+
     def test_an_amended_commit_is_kept_aside_and_the_reason_is_true(self):
         (self.work / "file").write_text("two\n")
         self.commit_outside("second")
