@@ -25,6 +25,7 @@ class RunCommits {
   static Result<RunCommits> of(Session& session, const std::string& tx);
 
   [[nodiscard]] bool is_empty() const { return commits_.empty(); }
+  [[nodiscard]] bool is_wanted() const { return is_wanted_; }
   /// Says that the run ended on another branch. Returns whether its changes therefore contain what
   /// differs between the two.
   Result<bool> say_branch(const RunRef& head) const;

@@ -554,6 +554,16 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
     GALLEY_TRY(check_expected(proposal, wanted));
     request.expected = proposal.id();
   }
+  if (!session.arguments().run.git_commits.empty()) {
+    const auto run = run_of(session, transaction.id());
+    if (run && run->is_live) {
+      return fail(ErrorKind::kRefused, "run.live",
+                  "--git-commits settles the git commits of a run that has ended, and a program "
+                  "still runs in the transaction " +
+                      transaction.id() + ": leave the option out, or end it first: " +
+                      session.hint("stop " + transaction.id()));
+    }
+  }
   GALLEY_ASSIGN(RunCommits commits, RunCommits::of(session, transaction.id()));
   commits.say();
   GALLEY_TRY(commits.wants_keep());
@@ -562,15 +572,21 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
   bool are_kept = true;
-  if (!commits.is_empty() && std::holds_alternative<Receipt>(outcome)) {
-    are_kept = commits.keep(true);
-    commits.report_dropped();
+  std::string next;
+  const bool is_committed = std::holds_alternative<Receipt>(outcome);
+  const bool is_nothing = std::holds_alternative<NothingToCommit>(outcome);
+  if (!commits.is_empty() && (is_committed || is_nothing)) {
+    are_kept = commits.keep(is_committed);
+    if (is_committed) commits.report_dropped();
     document["git_commits"] = commits.json();
   }
-  std::string next;
-  if (std::holds_alternative<NothingToCommit>(outcome)) {
+  if (is_nothing) {
     next = "transaction " + transaction.id() +
            " stays open; to end it: " + session.hint("rollback --tx " + transaction.id());
+    if (!commits.is_empty() && !commits.is_wanted()) {
+      next += ", which drops its git commits; to keep them: " +
+              session.hint("commit --git-commits keep --tx " + transaction.id());
+    }
   }
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
     GALLEY_ASSIGN(next, stage_markers(session, transaction, outcome.proposal, {}, document));

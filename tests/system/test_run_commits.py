@@ -4,9 +4,12 @@ decides.
 Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import json
+import os
 import re
 
 import hostile
+from live_shell import PipedShell
+from support import GALLEY
 from test_run import RunCase
 
 COMMIT = ("git config user.name A; git config user.email a@example.com; echo two > file; git add -A; "
@@ -136,6 +139,37 @@ class GitCommits(RunCase):
         kept = f"refs/galley/{tx}/heads/main"
         self.assertIn(f"commit the files first (git add, git commit), then: git merge {kept}", said)
         self.assertEqual((self.subjects(), self.subjects(kept)), (["outside", "first"], ["third", "second", "first"]))
+
+    def live(self):
+        shell = PipedShell([GALLEY, "-C", str(self.work), "run", "--keep", "--", "sh"], {**os.environ, **self.environment})
+        self.addCleanup(shell.close)
+        return shell
+
+    def test_commits_of_a_transaction_without_changes_are_kept(self):
+        self.run_inside("--keep", script="git checkout -q -b feat; " + COMMIT + "; git checkout -q main")
+        said = self.galley("commit", expect=0).stderr.decode()
+        self.assertRegex(said, "which drops its git commits; to keep them: galley .*commit --git-commits keep --tx")
+        document = json.loads(self.galley("--json", "commit", "--git-commits", "keep", expect=0).stdout)
+        self.assertTrue(document["git_commits"][0]["kept"])
+        self.assertEqual((self.subjects("feat"), self.rev("main")), (["third", "second", "first"], self.first))
+
+    def test_while_the_run_lives_its_commits_cannot_be_settled(self):
+        shell = self.live()
+        shell.do(COMMIT)
+        for word in ("keep", "drop"):
+            said = self.galley("commit", "--git-commits", word, expect=1).stderr.decode()
+            self.assertIn("a program still runs", said)
+        self.galley("commit", expect=0)
+        shell.finish()
+        self.galley("commit", "--git-commits", "keep", expect=0)
+        self.assertEqual(self.subjects(), ["third", "second", "first"])
+
+    def test_the_repository_of_the_workspace_counts_and_not_git_dir(self):
+        other = self.scratch / "other.git"
+        self.git("clone", "-q", "--bare", self.work, other)
+        self.run_inside("--commit", "--git-commits", "keep", env={"GIT_DIR": str(other)})
+        self.assertEqual((self.subjects(), self.subjects(work=other)), (["third", "second", "first"], ["first"]))
+        self.assertEqual(self.git("status", "--porcelain").stdout, b"")
 
     def test_an_ignored_file_that_the_run_adds_and_commits_is_in_the_work_tree(self):
         (self.work / ".gitignore").write_text("dist/\n")
