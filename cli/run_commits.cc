@@ -117,16 +117,16 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
         one.ref.id);
   }
   if (!may) return false;
-  auto index_follows = in_workspace.move(update);
+  auto moved = in_workspace.move(update);
   std::string why =
       " was rewritten (as by git commit --amend) or has moved meanwhile, is checked out in another "
       "work tree, is not a branch or has a name that git branch refuses";
-  if (!index_follows && update.ref == one.ref.name) {
-    why = " could not be moved: " + printable_line(index_follows.error().message);
+  if (!moved && update.ref == one.ref.name) {
+    why = " could not be moved: " + printable_line(moved.error().message);
     GALLEY_ASSIGN(update, in_workspace.update_aside(one, tx_));
-    index_follows = in_workspace.move(update);
+    moved = in_workspace.move(update);
   }
-  if (!index_follows) return fail(index_follows.error());
+  GALLEY_TRY(moved);
   kept = update.ref;
   session_->say("git: kept as " + printable_line(update.ref));
   if (update.ref != one.ref.name) {
@@ -136,9 +136,6 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
         (is_stash ? "git stash apply " : "git merge ") + printable_line(update.ref);
     session_->say(has_files ? "  commit the files first (git add, git commit), then: " + merge
                             : "  to merge it: " + merge);
-  }
-  if (!*index_follows) {
-    session_->say("  the index has other changes and stays as it is: git status shows both");
   }
   return true;
 }

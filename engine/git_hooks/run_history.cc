@@ -26,6 +26,11 @@ std::vector<std::string> new_in(std::vector<std::string> command, const std::str
 /// A stash is a stack of git, and not a branch to add to.
 bool is_stash(const std::string& name) { return name.starts_with("refs/stash"); }
 
+Error index_differs() {
+  return {ErrorKind::kRefused, "git.index_differs",
+          "the index has other changes of files that these commits change", "", 0};
+}
+
 std::string output_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -202,34 +207,39 @@ Result<bool> RunRepository::finishes(const RefUpdate& update, const std::string&
   return ("\n" + authors).find("\n" + wanted) != std::string::npos;
 }
 
-Result<bool> RunRepository::move(const RefUpdate& update) const {
+Result<void> RunRepository::move(const RefUpdate& update) const {
   const std::string none(update.new_id.size(), '0');
   const std::string& old = update.old_id.empty() ? none : update.old_id;
   GALLEY_ASSIGN(const std::string branch, checked_out());
   const bool is_checked_out = branch == update.ref;
-  // The reference must not move if the index, which then shows a revert of it, cannot follow.
-  if (is_checked_out) GALLEY_TRY(read_tree(update, {"-n"}));
+  std::vector<std::string> finished;
+  bool follows = true;
+  if (is_checked_out) {
+    for (const char* command : {"merge", "cherry-pick", "revert"}) {
+      GALLEY_ASSIGN(const bool is_finished, finishes(update, command));
+      if (is_finished) finished.emplace_back(command);
+    }
+    // The reference must not move if the index, which then shows a revert of it, cannot follow.
+    GALLEY_ASSIGN(follows, read_tree(update, {"-n"}));
+    if (!follows && finished.empty()) return fail(index_differs());
+  }
   GALLEY_TRY(git_.run({"update-ref", "--create-reflog", "-m", "galley: commits of a run",
                        update.ref, update.new_id, old}));
-  if (!is_checked_out) return true;
-  const auto follows = read_tree(update, {});
-  if (!follows) {
-    GALLEY_TRY(git_.run({"update-ref", "--stdin"},
-                        "update " + update.ref + " " + old + " " + update.new_id + "\n"));
-    return follows;
-  }
-  bool is_current = *follows;
-  for (const char* command : {"merge", "cherry-pick", "revert"}) {
-    GALLEY_ASSIGN(const bool is_finished, finishes(update, command));
-    if (!is_finished) continue;
-    GALLEY_TRY(git_.run({command, "--quit"}));
-    if (is_current) continue;
-    // The index still has the conflicts that the new commits resolve.
+  if (!is_checked_out) return {};
+  // The index still has the conflicts that the new commits resolve.
+  const auto resolve = [&]() -> Result<bool> {
     GALLEY_ASSIGN(const PipedOutput read,
                   git_.try_run({"read-tree", "-i", "--reset", update.new_id}));
-    is_current = read.status == 0;
+    return read.status == 0;
+  };
+  const auto followed = follows ? read_tree(update, {}) : resolve();
+  if (!followed || !*followed) {
+    GALLEY_TRY(git_.run({"update-ref", "--stdin"},
+                        "update " + update.ref + " " + old + " " + update.new_id + "\n"));
+    return fail(followed ? index_differs() : followed.error());
   }
-  return is_current;
+  for (const std::string& command : finished) GALLEY_TRY(git_.run({command, "--quit"}));
+  return {};
 }
 
 }  // namespace galley

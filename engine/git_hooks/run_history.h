@@ -67,11 +67,11 @@ class RunRepository {
   Result<RefUpdate> update_aside(const RunHistory& commits, const std::string& tx) const;
 
   /// Moves the reference if it still has the old id of the update. If it is the checked-out branch,
-  /// the index is updated too. Returns false if the index could not be updated because its entries
-  /// have other changes.
-  /// A merge, cherry-pick or revert that the new commits finish is ended there, too.
-  /// Errors: kRefused `git.index_locked`; then neither the reference nor the index has changed.
-  Result<bool> move(const RefUpdate& update) const;
+  /// the index is updated too. A merge, cherry-pick or revert that the new commits finish is ended
+  /// there, too.
+  /// Errors: kRefused `git.index_locked`, and `git.index_differs` if the index has other changes of
+  ///         the same files; then neither the reference nor the index has changed.
+  [[nodiscard]] Result<void> move(const RefUpdate& update) const;
 
  private:
   Result<std::string> id_of(const std::string& name) const;

@@ -145,6 +145,23 @@ class GitCommits(RunCase):
         self.addCleanup(shell.close)
         return shell
 
+    def kept_aside(self):
+        return self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
+
+    def test_the_index_follows_only_if_nothing_of_it_is_lost(self):
+        script = "git -c user.name=A -c user.email=a@example.com commit -qm inside file"
+        (self.work / "other").write_text("mine\n")
+        self.git("add", "other")
+        self.run_inside("--commit", "--git-commits", "keep", script="echo two >> file; " + script)
+        second = self.rev("main")
+        self.assertEqual((self.subjects(), self.git("diff", "--cached", "--name-only").stdout), (["inside", "first"], b"other\n"))
+        (self.work / "file").write_text("mine\n")
+        self.git("add", "file")
+        said = self.run_inside("--commit", "--git-commits", "keep", script="echo three >> file; " + script).stderr.decode()
+        self.assertIn("refs/heads/main could not be moved: the index has other changes", said)
+        self.assertEqual((self.rev("main"), self.git("show", ":file").stdout), (second, b"mine\n"))
+        self.assertEqual([self.subjects(kept)[0] for kept in self.kept_aside()], ["inside"])
+
     def test_commits_of_a_transaction_without_changes_are_kept(self):
         self.run_inside("--keep", script="git checkout -q -b feat; " + COMMIT + "; git checkout -q main")
         said = self.galley("commit", expect=0).stderr.decode()
