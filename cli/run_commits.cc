@@ -119,8 +119,9 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
   if (!may) return false;
   auto moved = in_workspace.move(update);
   std::string why =
-      " was rewritten (as by git commit --amend) or has moved meanwhile, is checked out in another "
-      "work tree, is not a branch or has a name that git branch refuses";
+      " was rewritten (as by git commit --amend) or has moved meanwhile, is gone, is checked out "
+      "in another work tree, is not a branch or has a name that git branch refuses, or you "
+      "switched branches";
   if (!moved && update.ref == one.ref.name) {
     why = " could not be moved: " + printable_line(moved.error().message);
     GALLEY_ASSIGN(update, in_workspace.update_aside(one, tx_));
@@ -134,6 +135,11 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
     if (!is_stash) session_->say("  " + printable_line(one.ref.name) + why);
     const std::string merge =
         (is_stash ? "git stash apply " : "git merge ") + printable_line(update.ref);
+    GALLEY_ASSIGN(const bool may_revert, in_workspace.may_revert(one));
+    if (may_revert) {
+      session_->say("  it may take back commits that came meanwhile: look first, with: git diff " +
+                    printable_line(one.ref.name) + " " + printable_line(update.ref));
+    }
     session_->say(has_files ? "  commit the files first (git add, git commit), then: " + merge
                             : "  to merge it: " + merge);
   }

@@ -140,7 +140,7 @@ Result<bool> RunRepository::is_in_other_work_tree(const std::string& branch) con
 
 Result<RefUpdate> RunRepository::update_for(const RunHistory& commits,
                                             const std::string& tx) const {
-  const auto& [name, id] = commits.ref;
+  const auto& [name, id, before] = commits.ref;
   GALLEY_ASSIGN(const bool is_elsewhere, is_in_other_work_tree(name));
   bool is_name = true;
   if (name.starts_with(kBranches)) {
@@ -151,21 +151,31 @@ Result<RefUpdate> RunRepository::update_for(const RunHistory& commits,
   }
   if (is_name && name != "HEAD" && !is_stash(name) && !is_elsewhere) {
     GALLEY_ASSIGN(const std::string now, id_of(name));
-    if (now.empty()) return RefUpdate{name, "", id};
-    GALLEY_ASSIGN(const PipedOutput forward,
-                  git_.try_run({"merge-base", "--is-ancestor", now, id}));
-    if (forward.status == 0 && name.starts_with(kBranches)) return RefUpdate{name, now, id};
+    if (now.empty() && before.empty()) return RefUpdate{name, "", id};
+    if (now == before && name.starts_with(kBranches)) {
+      GALLEY_ASSIGN(const PipedOutput forward,
+                    git_.try_run({"merge-base", "--is-ancestor", now, id}));
+      if (forward.status == 0) return RefUpdate{name, now, id};
+    }
   }
   return update_aside(commits, tx);
 }
 
+Result<bool> RunRepository::may_revert(const RunHistory& commits) const {
+  const auto& [name, id, before] = commits.ref;
+  GALLEY_ASSIGN(const std::string now, id_of(name));
+  if (!name.starts_with("refs/heads/") || now.empty() || now == before) return false;
+  GALLEY_ASSIGN(const PipedOutput forward, git_.try_run({"merge-base", "--is-ancestor", now, id}));
+  return forward.status == 0;
+}
+
 Result<RefUpdate> RunRepository::update_aside(const RunHistory& commits,
                                               const std::string& tx) const {
-  const auto& [name, id] = commits.ref;
+  const std::string& name = commits.ref.name;
   const std::string kept =
       "refs/galley/" + tx + "/" + (name == "HEAD" ? name : name.substr(name.find('/') + 1));
   GALLEY_ASSIGN(const std::string now, id_of(kept));
-  return RefUpdate{kept, now, id};
+  return RefUpdate{kept, now, commits.ref.id};
 }
 
 Result<bool> RunRepository::read_tree(const RefUpdate& update,

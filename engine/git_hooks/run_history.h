@@ -58,10 +58,14 @@ class RunRepository {
   [[nodiscard]] Result<void> check_submodules(const RunHistory& commits) const;
 
   /// Returns the update of the reference that will keep these commits. It has the same name if that
-  /// reference is new, or is a branch that only moves forward and that no other work tree has
-  /// checked out; else it is `refs/galley/TX/NAME`. So it is for a branch that `git branch` would
-  /// refuse to make.
+  /// reference is new, or is a branch that is still where the run found it, that only moves forward
+  /// and that no other work tree has checked out; else it is `refs/galley/TX/NAME`. So it is for a
+  /// branch that `git branch` would refuse to make.
   Result<RefUpdate> update_for(const RunHistory& commits, const std::string& tx) const;
+
+  /// Whether they are on top of a commit to which their branch moved after the run began. The run
+  /// may have made them with an older index, and they then take that commit back.
+  [[nodiscard]] Result<bool> may_revert(const RunHistory& commits) const;
 
   /// The update of `refs/galley/TX/NAME`.
   Result<RefUpdate> update_aside(const RunHistory& commits, const std::string& tx) const;

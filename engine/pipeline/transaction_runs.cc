@@ -14,7 +14,10 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/policy/readable_folders.h"
 #include "engine/stages/run_basis.h"
+#include "engine/stages/run_commits.h"
 #include "engine/stages/stored_stage.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/replace_file.h"
 #include "staging/fs/user_state.h"
 #include "staging/git/git_files.h"
 #include "staging/sandbox/host_folders.h"
@@ -88,6 +91,16 @@ Result<void> add_git_layer(const RunFolder& folder, const std::string& workspace
   return {};
 }
 
+/// Notes what the run finds in the repository of the workspace, if that can be read.
+Result<void> write_start_refs(const RunFolder& folder, const std::string& workspace) {
+  const auto places = GitFiles(workspace, effective_user()).find();
+  if (!places) return {};
+  const auto own = open_disk_directory(places->own);
+  const auto common = open_disk_directory(places->common);
+  if (!own || !common) return {};
+  return replace_file(folder.directory(), "refs", refs_at_start(**own, **common));
+}
+
 }  // namespace
 
 Result<std::string> folder_of_run(std::string_view option, const std::string& path,
@@ -144,6 +157,7 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRe
   if (!earlier) {
     GALLEY_TRY(erase_layer(folder.directory(), *RelPath::parse("upper")));
     GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
+    GALLEY_TRY(write_start_refs(folder, workspace.place.path));
   }
   note.tx = state_->id;
   note.name = request.name;

@@ -11,11 +11,15 @@
 
 #include "base/text.h"
 #include "engine/pipeline/decide.h"
+#include "engine/pipeline/place.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/live_views.h"
 #include "engine/stages/run_basis.h"
 #include "engine/stages/run_commits.h"
+#include "staging/fs/directory.h"
+#include "staging/fs/user_state.h"
+#include "staging/git/git_files.h"
 
 namespace galley {
 namespace {
@@ -55,10 +59,24 @@ RunReport report_of(const RunNote& note, const RunCapture& capture) {
   return report;
 }
 
+/// What the run found in the repository when it began; empty if HEAD has another branch now. The
+/// run may then have committed to this branch with the index of the other.
+std::string start_of(const RunFolder& folder, const std::string& workspace) {
+  constexpr uint64_t kMaxHeadBytes = 4096;
+  constexpr uint64_t kMaxStartBytes = uint64_t{16} << 20U;
+  const GitFiles git(workspace, effective_user());
+  const auto places = git.find();
+  const auto start = read_file(folder.directory(), chosen_path("refs"), kMaxStartBytes);
+  if (!places || !start) return {};
+  const std::string head = git.text_of(places->own + "/HEAD", kMaxHeadBytes);
+  return start->starts_with(head) ? *start : std::string();
+}
+
 /// Keeps the git commits of a run, which would be lost with its layer. A failure is reported, and
 /// does not stop the staging.
-void keep_commits_of(const RunFolder& folder, const Directory& files,
-                     const WritableDirectory& stage, RunReport& report) {
+void keep_commits_of(const RunFolder& folder, const Place& place, const WritableDirectory& stage,
+                     RunReport& report) {
+  const Directory& files = place.files();
   const auto there = files.stat(chosen_path(".git"));
   if (there && there->kind == FileKind::kAbsent &&
       folder.directory().open_directory(chosen_path("upper/.git"))) {
@@ -66,11 +84,12 @@ void keep_commits_of(const RunFolder& folder, const Directory& files,
     return;
   }
   const auto own = files.open_directory(chosen_path(".git"));
+  const std::string start = start_of(folder, place.path);
   for (const char* layer : {"upper/.git", "git/upper"}) {
     const auto repository = folder.directory().open_writable_directory(chosen_path(layer));
     if (!repository) continue;
     if (own && !report.head) report.head = switched_head(**repository, **own);
-    const auto kept = keep_run_commits(**repository, stage);
+    const auto kept = keep_run_commits(**repository, stage, start);
     report.git_refs = std::max<uint64_t>(report.git_refs, kept.value_or(0));
     if (!kept) report.git_failure = kept.error().message;
     const std::vector<std::string> submodules = changed_submodules(**repository);
@@ -204,7 +223,7 @@ Result<void> Transaction::collect_run() {
     GALLEY_TRY(save());
   }
   if (!is_over) return {};
-  keep_commits_of(*folder, workspace.place.files(), state_->stage->directory(), report);
+  keep_commits_of(*folder, workspace.place, state_->stage->directory(), report);
   GALLEY_TRY(keep_last_run(state_->stage->directory(), *note));
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));

@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kMaxRefBytes = 4096;
 constexpr uint64_t kMaxRefsBytes = uint64_t{16} << 20U;
 constexpr int kMaxRefDepth = 16;
+constexpr size_t kMaxReadRefs = 200'000;
 constexpr size_t kMaxRunRefs = 1000;
 
 using RefNames = std::map<std::string, std::string>;  // the id of each name
@@ -80,7 +81,7 @@ Result<size_t> move_objects(const WritableDirectory& repository, const WritableD
 
 void add_ref(const std::string& name, std::string_view id, RefNames& refs) {
   while (id.ends_with('\n')) id.remove_suffix(1);
-  if (is_object_id(id) && refs.size() < kMaxRunRefs) refs[name] = id;
+  if (is_object_id(id) && refs.size() < kMaxReadRefs) refs[name] = id;
 }
 
 void add_file(const Directory& directory, const RelPath& file, const std::string& name,
@@ -149,16 +150,30 @@ std::string name_beside(const std::string& name, const std::string& id, const Re
   return (name == "HEAD" ? "refs/heads/HEAD" : name) + "-" + id.substr(0, kShortId);
 }
 
-Result<RefNames> kept_refs(const Directory& stage) {
+Result<RefNames> kept_refs(const Directory& stage, const std::string& file) {
   RefNames refs;
-  const auto text = read_file(stage, chosen_path("git/refs"), kMaxRefsBytes);
+  const auto text = read_file(stage, chosen_path(file), kMaxRefsBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return refs;
   if (!text) return fail(text.error());
   add_lines(*text, refs);
   return refs;
 }
 
+/// The lines of the first `most` references that may be kept.
+std::string lines_of(const RefNames& refs, size_t most) {
+  std::string text;
+  for (const auto& [name, id] : refs) {
+    if (is_ours(name) && most-- > 0) text += id + " " + name + "\n";
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string refs_at_start(const Directory& own, const Directory& common) {
+  const auto head = read_file(own, chosen_path("HEAD"), kMaxRefBytes);
+  return head ? *head + lines_of(refs_of(common), kMaxReadRefs) : std::string();
+}
 
 std::optional<RunRef> switched_head(const Directory& layer, const Directory& own) {
   const auto text = read_file(layer, chosen_path("HEAD"), kMaxRefBytes);
@@ -177,19 +192,29 @@ std::optional<RunRef> switched_head(const Directory& layer, const Directory& own
   return found;
 }
 
-Result<size_t> keep_run_commits(const WritableDirectory& repository,
-                                const WritableDirectory& stage) {
+Result<size_t> keep_run_commits(const WritableDirectory& repository, const WritableDirectory& stage,
+                                std::string_view start) {
   RefNames made = refs_of(repository);
+  RefNames at_start;
+  add_lines(start, at_start);
+  // git pack-refs writes the references that the run did not move, too.
+  std::erase_if(made, [&](const auto& ref) {
+    const auto was = at_start.find(ref.first);
+    return was != at_start.end() && was->second == ref.second;
+  });
   GALLEY_ASSIGN(const size_t moved, move_objects(repository, stage));
-  GALLEY_ASSIGN(RefNames refs, kept_refs(stage));
+  GALLEY_ASSIGN(const RefNames refs, kept_refs(stage, "git/refs"));
+  GALLEY_ASSIGN(RefNames before, kept_refs(stage, "git/before"));
   // Objects without refs are those of a process that was killed right here.
   GALLEY_ASSIGN(const FileStat objects, stage.stat(chosen_path("git/objects")));
   if (moved == 0 && refs.empty() && objects.kind == FileKind::kAbsent) return 0;
-  std::string text;
-  for (const auto& [name, id] : refs) made.emplace(name_beside(name, id, made), id);
   for (const auto& [name, id] : made) {
-    if (is_ours(name)) text += id + " " + name + "\n";
+    before.erase(name);
+    if (const auto was = at_start.find(name); was != at_start.end()) before.insert(*was);
   }
+  for (const auto& [name, id] : refs) made.emplace(name_beside(name, id, made), id);
+  const std::string text = lines_of(made, kMaxRunRefs);
+  GALLEY_TRY(replace_file(stage, "git/before", lines_of(before, kMaxRunRefs)));
   GALLEY_TRY(replace_file(stage, "git/refs", text));
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -224,9 +249,10 @@ std::vector<std::string> changed_submodules(const Directory& repository) {
 }
 
 Result<std::vector<RunRef>> run_refs(const Directory& stage) {
-  GALLEY_ASSIGN(const RefNames kept, kept_refs(stage));
+  GALLEY_ASSIGN(const RefNames kept, kept_refs(stage, "git/refs"));
+  GALLEY_ASSIGN(RefNames before, kept_refs(stage, "git/before"));
   std::vector<RunRef> refs;
-  for (const auto& [name, id] : kept) refs.push_back({name, id});
+  for (const auto& [name, id] : kept) refs.push_back({name, id, before[name]});
   return refs;
 }
 

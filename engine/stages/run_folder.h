@@ -64,6 +64,7 @@ inline constexpr size_t kMaxRunNameBytes = 64;                ///< the name of a
 ///     socket      of the supervisor (staging/sandbox/terminal)
 ///     upper/      the overlay's upper layer: files that the program wrote
 ///     work/       for overlayfs itself
+///     refs        of the repository when the upper layer was made (refs_at_start())
 ///     git/        the layer over the repository, if it lies elsewhere (GitFiles)
 ///
 /// Ownership: owns the descriptor, and the lock after it was taken.

@@ -148,6 +148,36 @@ class GitCommits(RunCase):
     def kept_aside(self):
         return self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
 
+    def test_a_commit_made_meanwhile_is_not_reverted_by_the_index_of_the_run(self):
+        self.other_branch()
+        (self.work / "new").write_text("new\n")
+        for meanwhile in ("commit", "checkout"):
+            with self.subTest(meanwhile):
+                shell = self.live()
+                shell.do("echo two >> file; git add file")
+                if meanwhile == "commit":
+                    self.commit_outside("outside")
+                else:
+                    self.git("checkout", "-q", "other")
+                before = self.rev("main"), self.rev("other")
+                shell.do("git -c user.name=A -c user.email=a@example.com commit -qm inside")
+                shell.finish()
+                said = self.galley("commit", "--git-commits", "keep", expect=0).stderr.decode()
+                self.assertRegex(said, "it may take back commits that came meanwhile: look first, with: git diff refs/heads/")
+                self.assertEqual((self.rev("main"), self.rev("other")), before)
+                [kept] = self.kept_aside()
+                self.assertEqual(self.subjects(kept)[0], "inside")
+                self.git("update-ref", "-d", kept)
+
+    def test_a_branch_that_a_person_deleted_stays_deleted(self):
+        self.git("branch", "feat")
+        self.run_inside("--keep", script="git checkout -q feat; " + COMMIT + "; git checkout -q main; echo 1 > other")
+        self.git("branch", "-D", "feat")
+        said = self.galley("commit", "--git-commits", "keep", expect=0).stderr.decode()
+        self.assertIn("is gone", said)
+        self.assertNotEqual(self.git("rev-parse", "--verify", "-q", "refs/heads/feat", check=False).returncode, 0)
+        self.assertEqual([self.subjects(kept) for kept in self.kept_aside()], [["third", "second", "first"]])
+
     def test_the_index_follows_only_if_nothing_of_it_is_lost(self):
         script = "git -c user.name=A -c user.email=a@example.com commit -qm inside file"
         (self.work / "other").write_text("mine\n")

@@ -23,7 +23,7 @@ TEST(RunCommits, AKillAtAnyCallLosesNoReference) {
     const auto keep = [](const WritableDirectory& root) {
       const auto layer = root.open_writable_directory(rel("layer"));
       const auto stage = root.open_writable_directory(rel("stage"));
-      return layer && stage ? keep_run_commits(**layer, **stage) : Result<size_t>(size_t{0});
+      return layer && stage ? keep_run_commits(**layer, **stage, "") : Result<size_t>(size_t{0});
     };
     static_cast<void>(keep(*make_fault_directory(open_memory_tree(tree), plan)));
     const auto kept = keep(*plain);
