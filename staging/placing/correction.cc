@@ -399,9 +399,8 @@ class Corrector {
   }
 
   bool is_at_end() const {
-    if (!hunk_.at_end) return true;
     const auto rest = static_cast<int64_t>(pattern_.size() - runs_.back().pattern_end);
-    return static_cast<int64_t>(file_.size()) - end_of(runs_.back()) <= rest;
+    return !leaves_end_of_file(file_, hunk_, end_of(runs_.back()) + rest);
   }
 
   [[nodiscard]] size_t first_line(size_t context) const {

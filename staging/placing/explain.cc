@@ -150,6 +150,9 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   out.reason = "patch.context_not_found";
   out.message =
       hunk_name(failed) + " does not fit '" + std::string(path) + "': its lines are not there";
+  if (must_end_file(failed.hunk) && !index.find(failed.pattern, LineFolding::kBlanks, 1).empty()) {
+    out.message += " at the end of the file, where it says they are";
+  }
   for (size_t i = 0; i < failed.pattern.size() && i < kShownLines; ++i) {
     out.expected.emplace_back(failed.pattern[i]);
   }
@@ -169,12 +172,15 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   for (size_t i = near.begin; i < near.end && i - near.begin < kShownLines; ++i) {
     out.found.emplace_back(index.lines()[i]);
   }
-  out.rebased = correction_of(index, failed.hunk);
+  // The readings of a correction have lines of the file, with their newlines.
+  Hunk hunk = failed.hunk;
+  hunk.at_end = must_end_file(hunk);
+  out.rebased = correction_of(index, hunk);
   const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
   if (out.rebased.empty() && rival + 1 < nearest.votes) {
-    out.rebased = correction_at(index, failed.hunk, nearest.start);
+    out.rebased = correction_at(index, hunk, nearest.start);
   }
-  if (out.rebased.empty()) out.rebased = correction_of_reread(index, failed.hunk);
+  if (out.rebased.empty()) out.rebased = correction_of_reread(index, hunk);
   out.message += "; the nearest place is line " + std::to_string(out.nearest_line);
   if (out.rebased.empty()) out.message += ": write the lines as the file has them";
   return out;

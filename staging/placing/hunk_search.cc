@@ -215,14 +215,8 @@ HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& o
       options_(options),
       pattern_(pre_image(hunk)),
       context_(context_counts(hunk)),
-      changes_line_ends_(changes_line_ends(hunk)) {
-  const auto lacks_newline = [](std::string_view line) { return !line.ends_with('\n'); };
-  const auto last_new =
-      std::find_if(hunk.lines.rbegin(), hunk.lines.rend(),
-                   [](const HunkLine& line) { return line.role != LineRole::kRemoved; });
-  must_end_file_ = hunk.at_end || (!pattern_.empty() && lacks_newline(pattern_.back())) ||
-                   (last_new != hunk.lines.rend() && lacks_newline(last_new->text));
-}
+      must_end_file_(must_end_file(hunk)),
+      changes_line_ends_(changes_line_ends(hunk)) {}
 
 int64_t HunkSearch::stated() const {
   if (!hunk_.has_numbers) return -1;
@@ -373,6 +367,8 @@ void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
   for (const uint32_t found : found_at) {
     const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
     if (start < 0 || (trail == 0 && !fits_ends(start))) continue;
+    const int64_t end_of_hunk = start + static_cast<int64_t>(pattern_.size());
+    if (start != stated() && leaves_end_of_file(index_.lines(), hunk_, end_of_hunk)) continue;
     if (!accepts_line_ends(start, lead, trail)) continue;
     if (anchor_against(index_, hunk_, start)) continue;
     if (!starts.insert(start).second) continue;

@@ -86,8 +86,8 @@ class HunkSearch {
   const MatchOptions& options_;
   std::vector<std::string_view> pattern_;
   ContextCounts context_;
-  bool must_end_file_ = false;
-  bool changes_line_ends_ = false;
+  bool must_end_file_;
+  bool changes_line_ends_;
   HunkPlaces contradicted_;  // the first places that an anchor contradicted
 };
 

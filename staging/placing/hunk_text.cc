@@ -542,6 +542,23 @@ ContextCounts context_counts(const Hunk& hunk) {
           static_cast<size_t>(last - hunk.lines.rbegin())};
 }
 
+bool must_end_file(const Hunk& hunk) {
+  const auto is_unended_last = [&](LineRole other) {
+    const auto last = std::find_if(hunk.lines.rbegin(), hunk.lines.rend(),
+                                   [&](const HunkLine& line) { return line.role != other; });
+    return last != hunk.lines.rend() && !last->text.ends_with('\n');
+  };
+  return hunk.at_end || is_unended_last(LineRole::kAdded) || is_unended_last(LineRole::kRemoved);
+}
+
+bool leaves_end_of_file(const Lines& file, const Hunk& hunk, int64_t end) {
+  if (!must_end_file(hunk)) return false;
+  for (auto at = static_cast<size_t>(std::max<int64_t>(end, 0)); at < file.size(); ++at) {
+    if (!is_blank_text(file[at])) return true;
+  }
+  return false;
+}
+
 void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold,
                  const IndentMap& indent, std::vector<Splice>& out) {
   HunkSplicer(file, hunk, start, fold).run(indent, out);

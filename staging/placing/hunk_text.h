@@ -26,6 +26,12 @@ struct ContextCounts {
 };
 [[nodiscard]] ContextCounts context_counts(const Hunk& hunk);
 
+/// True if the hunk says that it ends at the end of the file: by `*** End of File`, or by a last
+/// line without a newline.
+[[nodiscard]] bool must_end_file(const Hunk& hunk);
+/// True if such a hunk is not at the end: the file has a line from `end` on that is not blank.
+[[nodiscard]] bool leaves_end_of_file(const Lines& file, const Hunk& hunk, int64_t end);
+
 /// The file's lines for the old lines of the hunk, and the hunk's own ones where `partner`, which
 /// has the file's line for each old line, is negative.
 [[nodiscard]] std::string partner_lines(const Lines& file, const Hunk& hunk,

@@ -125,8 +125,9 @@ class HunkMender::Work {
     bool is_shifted = false;  ///< its lines must have the indentation of the file
   };
 
-  /// True if a context line of the hunk, as it was written or read, is not around the place where
-  /// it was found, and the line number does not confirm that place.
+  /// True if the line number does not confirm the place where the hunk was found, and either the
+  /// hunk must end at the end of the file and does not, or a context line of it, as it was written
+  /// or read, is not around the place.
   bool is_elsewhere(const Hunk& found, const Hunk& hunk) {
     const HunkPlaces places = places_of(found);
     if (places.starts.empty()) return false;
@@ -136,7 +137,8 @@ class HunkMender::Work {
     const auto leading = static_cast<int64_t>(context_counts(hunk).leading);
     const bool is_stated = hunk.has_numbers && hunk.counts_agree &&
                            change == static_cast<int64_t>(hunk.old_start) - 1 + leading;
-    return !is_stated && points_elsewhere(index_, hunk, start, start + count, change);
+    return !is_stated && (leaves_end_of_file(file_, hunk, start + count) ||
+                          points_elsewhere(index_, hunk, start, start + count, change));
   }
 
   /// A way to find the hunk, and its name in the report.

@@ -129,10 +129,37 @@ const TwinCase kTwins[] = {
      "--- a/f\n+++ b/f\n@@ -2 +2 @@ c {\n-  x: 1\n+  x: 4\n"},
     {"number_of_a_place_below_a_later_header", "a {\n  x: 1\n}\nb {\n  x: 2\n}\nc {\n  x: 1\n}\n",
      "--- a/f\n+++ b/f\n@@ -8 +8 @@ a {\n-  x: 1\n+  x: 4\n"},
+    {"last_line_of_the_file", "[a]\nport = 1\n\n[b]\nport = 3\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n-port = 1\n+port = 2\n*** End of File\n"
+     "*** End Patch\n"},
+    {"last_lines_with_more_context",
+     "[a]\nhost = 1\nuser = 2\nport = 3\nname = 4\n\n[b]\nport = 5\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n host = 1\n user = 5\n-port = 3\n+port = 2\n"
+     " name = 4\n*** End of File\n*** End Patch\n"},
+    {"last_lines_by_fuzz", "[a]\nhost = 1\nuser = 2\nport = 3\nname = 4 5\n\n[b]\nport = 5\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n [a]\n host = 1\n user = 2\n-port = 3\n"
+     "+port = 2\n name = 4\n*** End of File\n*** End Patch\n"},
+    {"last_line_without_newline",
+     "def load():\n    path = 1\n    return open(path)\n\n\ndef save():\n    path = 1\n"
+     "    return open(path, 2)",
+     "--- a/f\n+++ b/f\n@@ -8 +8 @@ def save():\n-    return open(path)\n"
+     "\\ No newline at end of file\n+    return open(path, 3)\n\\ No newline at end of file\n"},
+    {"last_lines_that_changed", "[a]\nhost = 1\nport = 1\n\n[b]\nhost = 1\nport = 3",
+     "--- a/f\n+++ b/f\n@@ -6,2 +6,2 @@ [b]\n host = 1\n-port = 1\n"
+     "\\ No newline at end of file\n+port = 2\n\\ No newline at end of file\n"},
 };
 
 /// Edits next to such places that are not in doubt.
 const TwinCase kClear[] = {
+    {"number_of_a_line_that_is_not_the_last_one", "[a]\nport = 1\nhost = 2\n\n[b]\nport = 3\n",
+     "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n [a]\n-port = 1\n+port = 2\n host = 2\n"
+     "\\ No newline at end of file\n"},
+    {"last_lines_before_blank_lines", "[a]\nport = 1\n\n[b]\nport = 3\n\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n-port = 3\n+port = 2\n*** End of File\n"
+     "*** End Patch\n"},
+    {"last_lines_with_other_context", "[a]\nhost = 1\nuser = 2\nport = 3\nname = 4\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n host = 1\n user = 5\n-port = 3\n+port = 2\n"
+     " name = 4\n*** End of File\n*** End Patch\n"},
     {"inserted_before_the_next_comment", "# one\na = 1\n# two\nb = 2\n",
      "*** Begin Patch\n*** Update File: f\n@@ # one\n+c = 3\n # two\n*** End Patch\n"},
     {"inserted_before_the_next_heading", "## One\na\n## Two\nb\n",
