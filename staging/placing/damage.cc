@@ -139,9 +139,11 @@ std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator
   uint64_t last_old = 0;
   uint64_t last_new = 0;
   bool is_first = true;
+  uint64_t old_lines = 0;
   for (HunkLine& line : out.lines) {
     const bool is_added = line.role == LineRole::kAdded;
     const bool is_removed = line.role == LineRole::kRemoved;
+    const uint64_t lines_before = is_added ? old_lines : old_lines++;
     if (trimmed(without_terminator(line.text)).empty()) continue;
     if ((is_added && !*has_numbers) || (is_removed && removed_bare > 0)) continue;
     const auto listed = listed_number(line.text, separator);
@@ -153,6 +155,11 @@ std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator
     if (!is_removed) last_new = number;
     if (is_first && is_removed) last_new = std::max<uint64_t>(number, 1) - 1;
     if (!is_added) {
+      const uint64_t start = number - std::min<uint64_t>(number, lines_before);
+      if (is_first && !hunk.has_numbers && start > 0 && start < UINT32_MAX) {
+        out.has_numbers = true;
+        out.old_start = static_cast<uint32_t>(start);
+      }
       last_old = number;
       is_first = false;
     }

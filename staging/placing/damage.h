@@ -23,6 +23,9 @@ namespace galley {
 inline constexpr std::array<std::string_view, 8> kNumberSeparators = {"\t", " | ", " |", "|",
                                                                       "| ", ": ",  ":",  "\u2192"};
 
+/// Minimum number of telling lines that prove a place although their line numbers are others.
+inline constexpr size_t kNumberOutweighed = 3;
+
 /// Returns the text without line numbers, if all its lines have one with this separator, each by
 /// one higher than the line before. `first` gets the number of the first line.
 [[nodiscard]] std::optional<std::string> without_listing(std::string_view text,
@@ -32,7 +35,7 @@ inline constexpr std::array<std::string_view, 8> kNumberSeparators = {"\t", " | 
 /// Returns the hunk without ascending line numbers, if all its context lines have one with this
 /// separator, and also its removed lines, or none of them, and its added lines, or none of them.
 /// Removed lines have numbers of the old file, added lines those of the new one, and context of
-/// either.
+/// either. The first old line states the place of a hunk that states none.
 [[nodiscard]] std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator);
 
 /// True if the line is `original` with other blanks, quotes or dashes, with a line number before

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 
 #include "base/text.h"
@@ -101,6 +102,7 @@ class HunkMender::Work {
           continue;
         }
         if (is_elsewhere(*found, hunk) || is_elsewhere(*found, reading.hunk)) continue;
+        if (!hunk.has_numbers && contradicts_number(*found, reading.hunk)) continue;
         MendedHunk out{*std::move(found), {}, pre_image(reading.hunk), attempt.rule.empty()};
         for (const auto& [rule, message] :
              {std::pair(reading.rule, reading.message), std::pair(attempt.rule, attempt.message)}) {
@@ -139,6 +141,19 @@ class HunkMender::Work {
                            change == static_cast<int64_t>(hunk.old_start) - 1 + leading;
     return !is_stated && (leaves_end_of_file(file_, hunk, start + count) ||
                           points_elsewhere(index_, hunk, start, start + count, change));
+  }
+
+  /// True if the number that was read with the lines is that of another place. It may be off by
+  /// one, because a listing may count from 0. As in a text to replace, many telling lines prove the
+  /// place without it.
+  bool contradicts_number(const Hunk& found, const Hunk& reading) {
+    if (!reading.has_numbers) return false;
+    const std::vector<int64_t> starts = places_of(found).starts;
+    const auto stated = static_cast<int64_t>(reading.old_start) - 1;
+    if (starts.empty() || std::abs(starts.front() - stated) <= 1) return false;
+    const auto old_lines = pre_image(reading);
+    return std::count_if(old_lines.begin(), old_lines.end(), is_telling_line) <
+           static_cast<int64_t>(kNumberOutweighed);
   }
 
   /// A way to find the hunk, and its name in the report.
@@ -262,6 +277,10 @@ class HunkMender::Work {
         ++end;
       }
       if (line.role != LineRole::kContext || number < last) return std::nullopt;
+      if (last == 0 && number < UINT32_MAX && !hunk.has_numbers) {
+        out.has_numbers = true;
+        out.old_start = static_cast<uint32_t>(number);
+      }
       last = number;
       line.text.remove_prefix(std::min(end, without_terminator(line.text).size()));
       if (is_blank_text(line.text)) {

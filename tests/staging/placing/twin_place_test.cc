@@ -147,6 +147,21 @@ const TwinCase kTwins[] = {
     {"last_lines_that_changed", "[a]\nhost = 1\nport = 1\n\n[b]\nhost = 1\nport = 3",
      "--- a/f\n+++ b/f\n@@ -6,2 +6,2 @@ [b]\n host = 1\n-port = 1\n"
      "\\ No newline at end of file\n+port = 2\n\\ No newline at end of file\n"},
+    {"pasted_numbers_of_another_function",
+     "def load():\n    path = 1\n    return open(path)\n\n\ndef save():\n    path = 1\n"
+     "    return open(path, 2)\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n 7|    path = 1\n-8|    return open(path)\n"
+     "+8|    return open(path, 3)\n*** End Patch\n"},
+    {"pasted_numbers_of_another_place_without_header",
+     "def load():\n    path = 1\n    return open(path)\n\n\ndef save():\n    path = 1\n"
+     "    return open(path, 2)\n",
+     "--- a/f\n+++ b/f\n@@ ... @@\n 7:     path = 1\n-8:     return open(path)\n"
+     "+8:     return open(path, 3)\n"},
+    {"pasted_numbers_before_the_signs",
+     "def load():\n    path = 1\n    return open(path)\n\n\ndef save():\n    path = 1\n"
+     "    return open(path, 2)\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n 7      path = 1\n 8 -    return open(path)\n"
+     " 8 +    return open(path, 3)\n*** End Patch\n"},
 };
 
 /// Edits next to such places that are not in doubt.
@@ -160,6 +175,11 @@ const TwinCase kClear[] = {
     {"last_lines_with_other_context", "[a]\nhost = 1\nuser = 2\nport = 3\nname = 4\n",
      "*** Begin Patch\n*** Update File: f\n@@\n host = 1\n user = 5\n-port = 3\n+port = 2\n"
      " name = 4\n*** End of File\n*** End Patch\n"},
+    {"pasted_numbers_of_the_place", "a {\n  x: 1\n}\nb {\n  y: 1\n}\n",
+     "*** Begin Patch\n*** Update File: f\n@@\n 4|b {\n-5|  y: 1\n+5|  y: 2\n 6|}\n"
+     "*** End Patch\n"},
+    {"pasted_numbers_of_three_lines_that_moved", "a {\n  x: 1\n}\nb {\n  y: 1\n  z: 1\n}\n",
+     "--- a/f\n+++ b/f\n@@ ... @@\n 2|b {\n-3|  y: 1\n+3|  y: 2\n 4|  z: 1\n"},
     {"inserted_before_the_next_comment", "# one\na = 1\n# two\nb = 2\n",
      "*** Begin Patch\n*** Update File: f\n@@ # one\n+c = 3\n # two\n*** End Patch\n"},
     {"inserted_before_the_next_heading", "## One\na\n## Two\nb\n",
