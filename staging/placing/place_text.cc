@@ -19,6 +19,7 @@
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place.h"
+#include "staging/placing/text_readings.h"
 #include "staging/text/diff.h"
 
 namespace galley {
@@ -230,124 +231,30 @@ class TextPlacer {
     return true;
   }
 
-  /// Another reading of a text edit: without something that is not a part of its lines.
-  struct Meant {
-    std::string old_text;
-    std::string new_text;
-    uint64_t line = 0;  ///< the stated line, 1-based; 0: none
-    const char* rule = "";
-    const char* message = "";
-  };
-
-  /// Reads an edit without the line numbers of a listing, in each form that all its lines have. The
-  /// new text has such numbers on all lines or on none. If lines of the file begin with a number,
-  /// too, a line that stays shows which.
-  static std::vector<Meant> without_numbers(const TextEdit& edit) {
-    std::vector<Meant> out;
-    const bool has_number = has_numbered_line(edit.new_text);
-    for (const std::string_view separator : kNumberSeparators) {
-      uint64_t first = 0;
-      uint64_t first_new = 0;
-      auto old_text = without_listing(edit.old_text, separator, first);
-      if (!old_text) continue;
-      auto new_text = without_listing(edit.new_text, separator, first_new);
-      if (first_new != first) new_text.reset();
-      std::string as_sent(edit.new_text);
-      if (!has_number) {
-        new_text = std::move(as_sent);
-      } else if (has_numbered_line(*old_text)) {
-        const bool is_numbered = new_text && share_a_line(*old_text, *new_text);
-        if (is_numbered == share_a_line(*old_text, as_sent)) continue;
-        if (!is_numbered) new_text = std::move(as_sent);
-      }
-      if (!new_text) continue;
-      out.push_back({*std::move(old_text), *std::move(new_text), first, "numbered_lines",
-                     "the lines have line numbers before them; they were read without"});
-    }
-    return out;
-  }
-
-  static bool has_numbered_line(std::string_view text) {
-    const Lines lines(text);
-    uint64_t number = 0;
-    size_t k = 0;
-    while (k < lines.size() && number_length(lines[k], number) == 0) ++k;
-    return k < lines.size();
-  }
-
-  static bool share_a_line(std::string_view one, std::string_view other) {
-    const Lines lines(one);
-    const Lines others(other);
-    for (size_t k = 0; k < lines.size(); ++k) {
-      for (size_t i = 0; i < others.size(); ++i) {
-        if (lines[k] == others[i] && is_telling_line(lines[k])) return true;
-      }
-    }
-    return false;
-  }
-
-  /// Reads an edit that is escaped as a whole, as in HTML, if the file has nothing that is.
-  std::optional<Meant> without_escapes(const TextEdit& edit) const {
-    const std::string_view file = current_.text();
-    for (const std::string_view entity : {"&lt;", "&gt;", "&amp;"}) {
-      if (file.find(entity) != std::string_view::npos) return std::nullopt;
-    }
-    if (!is_escaped(edit.old_text) || !is_escaped(edit.new_text)) return std::nullopt;
-    std::string old_text = without_entities(edit.old_text);
-    if (old_text == edit.old_text) return std::nullopt;
-    return Meant{std::move(old_text), without_entities(edit.new_text), 0, "escaped_markup",
-                 "'<', '>' and '&' are escaped as in HTML; they were read as signs"};
-  }
-
-  /// Reads a block with Roo's backslash before lines that look like its markers.
-  static std::optional<Meant> without_backslashes(const TextEdit& edit) {
-    if (!edit.whole_lines) return std::nullopt;
-    std::string old_text = without_escaped_marks(edit.old_text);
-    if (old_text == edit.old_text) return std::nullopt;
-    return Meant{std::move(old_text), without_escaped_marks(edit.new_text), 0, "block_header",
-                 "a backslash before a marker of a block was not taken for text"};
-  }
-
-  /// Reads a block without the blank lines that both of its texts have at the end.
-  static std::optional<Meant> without_blanks(const TextEdit& edit) {
-    size_t count = 0;
-    size_t count_new = 0;
-    const std::string old_text(without_last_blanks(edit.old_text, count));
-    const std::string new_text(without_last_blanks(edit.new_text, count_new));
-    if (!edit.whole_lines || count == 0 || count != count_new) return std::nullopt;
-    return Meant{old_text, new_text, 0, "blank_lines",
-                 "blank lines at the end of the block are not in the file"};
-  }
-
   /// The only place of an edit in another reading, byte for byte. Numbered lines must begin a line,
   /// and be at the stated line unless three or more of them are telling.
-  std::vector<size_t> place_of_meant(const Meant& meant, TextEdit& own) const {
+  std::vector<size_t> place_of_meant(const TextReading& meant, TextEdit& own) const {
     own.old_text = meant.old_text;
     own.new_text = meant.new_text;
     const std::vector<size_t> places = places_of(own.old_text, own);
-    if (places.size() != 1 || meant.line == 0) {
-      return places.size() == 1 ? places : std::vector<size_t>();
-    }
-    constexpr size_t kTellingLines = 3;
+    if (places.size() != 1) return {};
+    if (meant.line == 0) return places;
     const Lines lines(own.old_text);
     size_t telling = 0;
     for (size_t k = 0; k < lines.size(); ++k) telling += is_telling_line(lines[k]) ? 1 : 0;
     const size_t line = current_.line_at(places.front());
     const bool is_certain = places.front() == current_.line_offset(line) &&
-                            (line + 1 == meant.line || telling >= kTellingLines);
+                            (line + 1 == meant.line || telling >= kNumberOutweighed);
     return is_certain ? places : std::vector<size_t>();
   }
 
   /// Places an edit in another reading. Returns false unless exactly one form of it has a place.
   bool place_as_meant(size_t i, const TextEdit& edit) {
     if (options_.last_step < MatchStep::kMended || edit.replace_all) return false;
-    std::vector<Meant> readings = without_numbers(edit);
-    for (auto& meant : {without_escapes(edit), without_backslashes(edit), without_blanks(edit)}) {
-      if (meant) readings.push_back(*meant);
-    }
-    const Meant* found = nullptr;
+    const std::vector<TextReading> readings = other_readings(current_.text(), edit);
+    const TextReading* found = nullptr;
     std::vector<size_t> places;
-    for (const Meant& meant : readings) {
+    for (const TextReading& meant : readings) {
       if (options_.is_strict(meant.rule) || !is_telling_line(meant.old_text)) continue;
       TextEdit own = edit;
       std::vector<size_t> here = place_of_meant(meant, own);
