@@ -5,6 +5,7 @@
 
 #include "staging/formats/dialect_marks.h"
 #include "staging/placing/damage.h"
+#include "staging/text/diff.h"
 #include "staging/text/fold.h"
 #include "staging/text/lines.h"
 
@@ -79,13 +80,19 @@ std::optional<TextReading> without_backslashes(const TextEdit& edit) {
                      "a backslash before a marker of a block was not taken for text"};
 }
 
-/// Reads a block without the blank lines that both of its texts have at the end.
-std::optional<TextReading> without_blanks(const TextEdit& edit) {
+/// Reads a block without the blank lines that both of its texts have at the end. New lines directly
+/// before them could belong behind lines that the file has there, except at its end.
+std::optional<TextReading> without_blanks(std::string_view file, const TextEdit& edit) {
   size_t count = 0;
   size_t count_new = 0;
   const std::string old_text(without_last_blanks(edit.old_text, count));
   const std::string new_text(without_last_blanks(edit.new_text, count_new));
   if (!edit.whole_lines || count == 0 || count != count_new) return std::nullopt;
+  const Lines before(old_text);
+  const EditScript script = diff_lines(before, Lines(new_text));
+  const bool adds_last =
+      !script.empty() && script.back().removed() == 0 && script.back().old_begin == before.size();
+  if (adds_last && !file.ends_with(old_text)) return std::nullopt;
   return TextReading{old_text, new_text, 0, "blank_lines",
                      "blank lines at the end of the block are not in the file"};
 }
@@ -95,7 +102,7 @@ std::optional<TextReading> without_blanks(const TextEdit& edit) {
 std::vector<TextReading> other_readings(std::string_view file, const TextEdit& edit) {
   std::vector<TextReading> out = without_numbers(edit);
   for (auto& reading :
-       {without_escapes(file, edit), without_backslashes(edit), without_blanks(edit)}) {
+       {without_escapes(file, edit), without_backslashes(edit), without_blanks(file, edit)}) {
     if (reading) out.push_back(*reading);
   }
   return out;

@@ -162,6 +162,10 @@ const TwinCase kTwins[] = {
      "    return open(path, 2)\n",
      "*** Begin Patch\n*** Update File: f\n@@\n 7      path = 1\n 8 -    return open(path)\n"
      " 8 +    return open(path, 3)\n*** End Patch\n"},
+    {"added_before_a_blank_line_that_is_not_next",
+     "int load(int a) {\n    x();\n    y();\n\n    z();\n}\n",
+     "f\n<<<<<<< SEARCH\nint load(int a) {\n    x();\n\n=======\nint load(int a) {\n    x();\n"
+     "    fresh();\n\n>>>>>>> REPLACE\n"},
 };
 
 /// Edits next to such places that are not in doubt.
@@ -180,6 +184,8 @@ const TwinCase kClear[] = {
      "*** End Patch\n"},
     {"pasted_numbers_of_three_lines_that_moved", "a {\n  x: 1\n}\nb {\n  y: 1\n  z: 1\n}\n",
      "--- a/f\n+++ b/f\n@@ ... @@\n 2|b {\n-3|  y: 1\n+3|  y: 2\n 4|  z: 1\n"},
+    {"added_at_the_end_before_a_blank_line", "f() {\n  a();\n}\nlast();\n",
+     "f\n<<<<<<< SEARCH\nlast();\n\n=======\nlast();\nmore();\n\n>>>>>>> REPLACE\n"},
     {"inserted_before_the_next_comment", "# one\na = 1\n# two\nb = 2\n",
      "*** Begin Patch\n*** Update File: f\n@@ # one\n+c = 3\n # two\n*** End Patch\n"},
     {"inserted_before_the_next_heading", "## One\na\n## Two\nb\n",
