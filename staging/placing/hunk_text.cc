@@ -632,12 +632,8 @@ std::string with_line_ends_of(std::string_view file, size_t offset, size_t lengt
 }
 
 bool changes_line_ends(std::string_view old_text, std::string_view new_text) {
-  const Lines before(old_text);
-  const Lines after(new_text);
-  Hunk all;
-  for (size_t i = 0; i < before.size(); ++i) all.lines.push_back({LineRole::kRemoved, before[i]});
-  for (size_t i = 0; i < after.size(); ++i) all.lines.push_back({LineRole::kAdded, after[i]});
-  return changes_line_ends(all);
+  return old_text != new_text &&
+         without_returns(Lines(old_text)) == without_returns(Lines(new_text));
 }
 
 std::string PlacedHunk::text() const {

@@ -69,8 +69,8 @@ void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding 
 [[nodiscard]] std::string with_line_ends_of(std::string_view file, size_t offset, size_t length,
                                             std::string_view text);
 
-/// True if `new_text` has a line of `old_text` with another line end. Then the edit changes line
-/// ends, and they must be written as given.
+/// True if the texts differ only in line ends. Then they must be written as given; in any other
+/// edit, new lines get those of the file.
 [[nodiscard]] bool changes_line_ends(std::string_view old_text, std::string_view new_text);
 
 /// A hunk and its first lines in the old and the new text, 0-based. Borrows both texts.

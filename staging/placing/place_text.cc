@@ -337,7 +337,7 @@ class TextPlacer {
   }
 
   /// Whether new lines get the line ends of the lines that they replace or follow. Not if the edit
-  /// changes line ends.
+  /// only changes line ends.
   bool takes_line_ends(std::string_view old_text, std::string_view new_text) {
     if (new_text.find('\n') == std::string_view::npos) return false;
     has_returns_ = has_returns() || new_text.find('\r') != std::string_view::npos;
@@ -465,8 +465,9 @@ class TextPlacer {
   /// Searches for the lines by the later steps of the matcher, because the text does not match byte
   /// for byte.
   void place_by_lines_of_text(size_t i, const TextEdit& edit) {
-    std::string old_text(edit.old_text);
-    std::string new_text(edit.new_text);
+    const bool is_of_ends = changes_line_ends(edit.old_text, edit.new_text);
+    std::string old_text = is_of_ends ? std::string(edit.old_text) : without_crlf(edit.old_text);
+    std::string new_text = is_of_ends ? std::string(edit.new_text) : without_crlf(edit.new_text);
     if (!old_text.ends_with('\n')) {
       old_text.push_back('\n');
       new_text.push_back('\n');

@@ -67,6 +67,24 @@ TEST(LineEnds, AllPlacesOfATextAreReplacedWhateverTheirEnds) {
   EXPECT_EQ(replaced("x\na\nx\r\na\r\nx", "x\na\nx", "y"), "y\r\na\r\nx") << "they overlap";
 }
 
+TEST(LineEnds, OnlyAnEditOfNothingElseChangesThem) {
+  const auto replaced = [](const std::string& file, const std::string& from,
+                           const std::string& to) {
+    TextEdit text;
+    text.old_text = from;
+    text.new_text = to;
+    FileEdit edit;
+    edit.text_edits = {text};
+    return edited(file, edit);
+  };
+  EXPECT_EQ(replaced("a\r\nb\r\nc\r\n", "a\r\nb", "a\nx\ny"), "a\r\nx\r\ny\r\nc\r\n");
+  EXPECT_EQ(replaced("a\r\nb\r\nc\r\n", "a\r\nb\r\n", "a\nx\n"), "a\r\nx\r\nc\r\n");
+  EXPECT_EQ(replaced("a\nb\nc\n", "a\nb\n", "a\r\nx\r\n"), "a\nx\nc\n");
+  EXPECT_EQ(replaced("a\r\nb  c\r\nd\r\n", "a\r\nb c\r\n", "a\nb d\n"), "a\r\nb  d\r\nd\r\n");
+  EXPECT_EQ(replaced("a\r\nb\r\nc\r\n", "a\r\nb\r\n", "a\nb\n"), "a\nb\nc\r\n");
+  EXPECT_EQ(with_block("a\r\nb\n", "a\nx\n"), "a\r\nx\nc\r\nd\n");
+}
+
 TEST(LineEnds, ATextInsideALineHasTheEndOfThatLine) {
   EXPECT_EQ(with_line_ends_of("one\r\ntwo\n", 0, 2, "x\ny"), "x\r\ny");
   EXPECT_EQ(with_line_ends_of("one\r\ntwo\n", 9, 0, "x\n"), "x\n");
