@@ -224,6 +224,14 @@ EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t an
   return out;
 }
 
+EditFailure explain_repeated(const FailedHunk& failed, size_t first) {
+  EditFailure out = base_of(failed);
+  out.reason = "patch.already_applied";
+  out.message = hunk_name(failed) + ": hunk " + std::to_string(first + 1) +
+                " makes this change already, at the only place; leave it out";
+  return out;
+}
+
 EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found) {
   EditFailure out = base_of(failed);
   out.reason = "patch.out_of_order";

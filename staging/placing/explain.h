@@ -39,6 +39,8 @@ inline constexpr std::string_view kHowToChoose =
 [[nodiscard]] EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful);
 /// The file has the hunk's lines, but anchor number `anchor` contradicts every place.
 [[nodiscard]] EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor);
+/// The hunk without line numbers equals hunk number `first`, and has the same place only.
+[[nodiscard]] EditFailure explain_repeated(const FailedHunk& failed, size_t first);
 [[nodiscard]] EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found);
 /// The lines at `start` have other quotes, dashes or blanks, which the new lines cannot keep.
 [[nodiscard]] EditFailure explain_characters(const Lines& file, const FailedHunk& failed,

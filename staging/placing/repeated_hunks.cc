@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "staging/placing/explain.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/text/fold.h"
 #include "staging/text/lines.h"
@@ -19,7 +20,8 @@ bool are_same(const Hunk& one, const Hunk& other) {
   const auto is_same = [](const HunkLine& a, const HunkLine& b) {
     return a.role == b.role && without_terminator(a.text) == without_terminator(b.text);
   };
-  return one.has_numbers && one.old_start == other.old_start &&
+  return one.has_numbers == other.has_numbers &&
+         (!one.has_numbers || one.old_start == other.old_start) && one.anchors == other.anchors &&
          std::equal(one.lines.begin(), one.lines.end(), other.lines.begin(), other.lines.end(),
                     is_same);
 }
@@ -41,8 +43,11 @@ std::map<size_t, size_t> repeated_hunks(const FileEdit& edit, const std::vector<
 std::optional<PlacedEdits> place_repeated_hunks_once(FileIndex& index, const FileEdit& edit,
                                                      const MatchOptions& options,
                                                      const std::vector<int64_t>& places) {
-  const std::map<size_t, size_t> repeated = repeated_hunks(edit, places);
-  if (repeated.empty() || options.is_strict(kRule)) return std::nullopt;
+  std::map<size_t, size_t> repeated = repeated_hunks(edit, places);
+  const bool is_strict = options.is_strict(kRule);
+  std::erase_if(repeated,
+                [&](const auto& one) { return is_strict && edit.hunks[one.first].has_numbers; });
+  if (repeated.empty()) return std::nullopt;
   FileEdit rest = edit;
   rest.hunks.clear();
   std::vector<size_t> kept;  // the indices of the other hunks
@@ -58,6 +63,11 @@ std::optional<PlacedEdits> place_repeated_hunks_once(FileIndex& index, const Fil
   for (size_t k = 0; k < kept.size(); ++k) out.placements[k].edit = kept[k];
   const std::vector<std::string> ids = edit_ids(edit);
   for (const auto& [i, other] : repeated) {
+    const Hunk& hunk = edit.hunks[i];
+    if (!hunk.has_numbers) {
+      out.failures.push_back(explain_repeated({hunk, i, ids[i], pre_image(hunk), -1}, other));
+      continue;
+    }
     const auto first = std::find(kept.begin(), kept.end(), other);
     Placement again = out.placements[static_cast<size_t>(first - kept.begin())];
     again.edit = i;
@@ -66,7 +76,7 @@ std::optional<PlacedEdits> place_repeated_hunks_once(FileIndex& index, const Fil
     out.leniencies.push_back({kRule,
                               "the hunk is sent twice, with the same numbers and lines; its change "
                               "was made once",
-                              edit.path, edit.hunks[i].document_line});
+                              edit.path, hunk.document_line});
   }
   std::sort(out.placements.begin(), out.placements.end(),
             [](const Placement& a, const Placement& b) { return a.edit < b.edit; });

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 struct MadeText {
@@ -131,6 +132,26 @@ TEST(RepeatedEdits, ALineNumberAloneProvesNothing) {
         "@@ -3,2 +3,3 @@\n }\n-int removed_long_ago(void);\n+int g() {\n+  y();\n"}) {
     EXPECT_EQ(made_by_hunk(file, hunk).text, "patch.context_not_found") << hunk;
   }
+}
+
+TEST(RepeatedEdits, AHunkWithoutNumbersThatIsSentTwiceIsMadeOnce) {
+  const std::string file = "def a():\n    x = 1\n";
+  const std::string body = "@@\n     x = 1\n+    z = 3\n";
+  const auto set = read_apply_patch(
+      "*** Begin Patch\n*** Update File: f\n" + body + body + "*** End Patch\n", {});
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  MatchOptions options;
+  options.choices = {"at-f5ce22fef", "at-18088e8cb"};
+  const PlacedEdits made = place_edits(file, set->files.front(), options);
+  ASSERT_EQ(made.failures.size(), 1U);
+  EXPECT_EQ(made.failures[0].edit, 1U);
+  EXPECT_EQ(made.failures[0].reason, "patch.already_applied");
+  EXPECT_THAT(made.failures[0].message, HasSubstr("hunk 2 (line 6 of the patch)"));
+  EXPECT_EQ(made.splices.apply(file), "def a():\n    x = 1\n    z = 3\n");
+  // Two places: each hunk is for one.
+  EXPECT_EQ(made_by(file + file, *set).text,
+            "def a():\n    x = 1\n    z = 3\n"
+            "def a():\n    x = 1\n    z = 3\n");
 }
 
 TEST(BlankLines, AtTheEndOfABlockNeedNotBeInTheFile) {
