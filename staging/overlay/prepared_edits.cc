@@ -280,8 +280,9 @@ class ContentMaker {
   }
 
   /// Refuses new text in another encoding than the file. A patch with bytes that are not UTF-8, or
-  /// zero bytes, is assumed to have the file's encoding.
+  /// zero bytes, is assumed to have the file's encoding, unless letters in UTF-8 stay in the file.
   Result<void> judge_encoding(const std::string& base, const Splices& splices) const {
+    GALLEY_TRY(check_utf8_stays(path_, base, splices));
     const auto is_raw = [](std::string_view text) {
       return !is_utf8(text) || text.find('\0') != std::string_view::npos;
     };

@@ -469,6 +469,29 @@ Result<void> check_encoding(const RelPath& path, std::string_view file, std::str
               path.str());
 }
 
+Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const Splices& splices) {
+  const auto is_raw = [](const Splice& splice) { return !is_utf8(splice.text); };
+  const auto bad = std::find_if(splices.all().begin(), splices.all().end(), is_raw);
+  if (bad == splices.all().end() || !is_utf8(file)) return {};
+  const auto is_high = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  size_t at = 0;
+  bool stays = false;
+  for (const Splice& splice : splices.all()) {
+    const std::string_view kept = file.substr(at, splice.offset - at);
+    stays = stays || std::any_of(kept.begin(), kept.end(), is_high);
+    at = splice.end();
+  }
+  stays = stays || std::any_of(file.begin() + static_cast<int64_t>(at), file.end(), is_high);
+  if (!stays) return {};
+  const auto line =
+      1 + std::count(file.begin(), file.begin() + static_cast<int64_t>(bad->offset), '\n');
+  return fail(ErrorKind::kRefused, "patch.encoding",
+              "'" + path.str() + "' is UTF-8, and new text at line " + std::to_string(line) +
+                  " has bytes that are not: the file would have two encodings; send the text in "
+                  "UTF-8",
+              path.str());
+}
+
 Error interrupted(const std::string& path) {
   return Error{ErrorKind::kTimeout, "edit.interrupted",
                "the edits were stopped at '" + path + "'; nothing was staged", path, 0};

@@ -13,6 +13,7 @@
 #include "staging/overlay/file_plan.h"
 #include "staging/text/diff.h"
 #include "staging/text/lines.h"
+#include "staging/text/splice.h"
 
 namespace galley {
 
@@ -61,6 +62,8 @@ struct SameName {
 
 /// Refuses to add letters in UTF-8 to a file that uses another encoding.
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);
+/// Refuses bytes that are not UTF-8 if letters in UTF-8 stay in the file.
+Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const Splices& splices);
 
 /// The Error for an edit that was not placed because StageOptions::is_over returned true.
 [[nodiscard]] Error interrupted(const std::string& path);

@@ -123,6 +123,21 @@ class BadInput(SystemCase):
         self.galley("apply", "-", stdin=patch, expect=0)
         self.assertEqual((self.work / "latin1.txt").read_bytes(), b"caf\xe9\nLINE\n")
 
+    def test_bytes_of_another_encoding_do_not_go_into_a_utf8_file(self):
+        (self.work / "galley.toml").unlink()
+        utf8 = "été\nb\n".encode()
+        (self.work / "utf8.txt").write_bytes(utf8)
+        for document in (b"utf8.txt\n<<<<<<< SEARCH\nb\n=======\nth\xe9\n>>>>>>> REPLACE\n",
+                         b"*** Begin Patch\n*** Update File: utf8.txt\n@@\n-b\n+th\xe9\n*** End Patch\n",
+                         b"--- a/utf8.txt\n+++ b/utf8.txt\n@@ -2 +2 @@\n-b\n+th\xe9\n"):
+            result = self.galley("apply", "-", stdin=document, expect=1)
+            self.assertIn(b"patch.encoding", result.stdout + result.stderr)
+            self.assertEqual((self.work / "utf8.txt").read_bytes(), utf8)
+        # A patch may convert all letters of the file.
+        convert = b"--- a/utf8.txt\n+++ b/utf8.txt\n@@ -1,2 +1,2 @@\n-" + utf8[:-2] + b"+\xe9t\xe9\n b\n"
+        self.galley("apply", "-", stdin=convert, expect=0)
+        self.assertEqual((self.work / "utf8.txt").read_bytes(), b"\xe9t\xe9\nb\n")
+
     def test_second_committer_waits_and_then_gives_up(self):
         self.galley("apply", GOOD, expect=0)
         (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 200\n")
