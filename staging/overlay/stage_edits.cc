@@ -294,6 +294,15 @@ class Stager {
   /// Returns the path that the edit names. If its prefix is uncertain, returns the path that
   /// exists.
   Result<RelPath> named_path(const FileEdit& edit) {
+    GALLEY_ASSIGN(RelPath path, existing_path(edit));
+    for (Leniency& leniency : outcome_.leniencies) {
+      if (leniency.path == edit.path && leniency.line == edit.document_line)
+        leniency.path = path.str();
+    }
+    return path;
+  }
+
+  Result<RelPath> existing_path(const FileEdit& edit) {
     if (edit.other_path.empty()) return safe_path(edit.path);
     auto first = safe_path(edit.path);
     auto second = safe_path(edit.other_path);

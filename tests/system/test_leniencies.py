@@ -118,6 +118,14 @@ class Leniencies(SystemCase):
                 said = self.galley("apply", *options, stdin=document.encode(), expect=1).stderr.decode()
                 self.assertIn("[edits] strict does not allow", said)
 
+    def test_the_note_names_the_file_that_was_changed(self):
+        (self.work / "a.c").write_text("one\ntwo\n")
+        patch = b"--- a.c\n+++ patched_a.c\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
+        said = self.galley("apply", "-", stdin=patch, expect=0)
+        self.assertIn("note: a.c: line 1 of the edit: the --- and +++ lines name different files",
+                      (said.stdout + said.stderr).decode())
+        self.assertNotIn(b"patched_a.c", said.stdout + said.stderr)
+
     def test_each_is_reported_and_can_be_refused(self):
         for name, (content, document, options) in SAMPLES.items():
             with self.subTest(name):
