@@ -22,6 +22,7 @@
 #include "cli/tool_calls.h"
 #include "engine/calls/executor.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "server/session/call_results.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
@@ -289,6 +290,8 @@ Staged staged_calls(const std::vector<ToolCall>& calls, std::vector<ToolResult> 
             fmt::format("the command of {} ended with exit status {}, so its changes were dropped; "
                         "to keep them, end a shell line with: || true",
                         i < calls.size() ? calls[i].tool : "the tool", *status));
+    } else if (result.data != nullptr) {
+      staged.report += notes_of_edit(*result.data);
     }
   }
   staged.report += whole;

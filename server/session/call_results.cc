@@ -212,8 +212,9 @@ std::vector<std::string> placements_of(const ordered_json& report) {
   return notes;
 }
 
-/// What the caller should know about an edit: inexact placements and leniencies.
-std::string notes_of(const ordered_json& data) {
+}  // namespace
+
+std::string notes_of_edit(const ordered_json& data) {
   const auto report = data.find("report");
   if (report == data.end() || !report->is_object()) return {};
   std::vector<std::string> notes = placements_of(*report);
@@ -227,6 +228,8 @@ std::string notes_of(const ordered_json& data) {
   }
   return text;
 }
+
+namespace {
 
 std::string text_of_data(const ordered_json& data, const ToolInfo& tool, const std::string& tx) {
   std::string text;
@@ -247,7 +250,7 @@ std::string text_of_data(const ordered_json& data, const ToolInfo& tool, const s
           text_member(change, "change") + " " + name_in_line(text_member(change, "path")) + "\n";
     }
     if (data["changes"].empty()) text = "nothing changed\n";
-    text += notes_of(data);
+    text += notes_of_edit(data);
     text += text_member(data, "diff");
   } else {
     text = pretty_json_text(data);

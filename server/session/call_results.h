@@ -42,6 +42,10 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
     const ToolResult& result, const ToolInfo& tool, const std::string& tx,
     const std::vector<std::string>& questions = {});
 
+/// What the caller should know about the edit of a successful call, a line each: inexact placements
+/// and leniencies.
+[[nodiscard]] std::string notes_of_edit(const nlohmann::ordered_json& data);
+
 /// The gate's verdict: approved or the reasons, findings with their places, validators. The
 /// message of a refusal is left out if a finding has it.
 [[nodiscard]] nlohmann::ordered_json verdict_answer(const Verdict& verdict);

@@ -118,6 +118,18 @@ class Leniencies(SystemCase):
                 said = self.galley("apply", *options, stdin=document.encode(), expect=1).stderr.decode()
                 self.assertIn("[edits] strict does not allow", said)
 
+    def test_a_call_reports_its_leniencies_as_text(self):
+        call = json.dumps({"name": "Edit", "arguments": {"file_path": "f", "old_string": "b", "new_string": "x\ny"}})
+        for command in (["preview"], ["stage", "--begin"], ["apply"]):
+            (self.work / "f").write_bytes(b"a\r\nb\r\nc\r\n")
+            said = self.galley(*command, "-", stdin=call.encode(), expect=0)
+            self.assertIn(b"[line_ends]", said.stdout + said.stderr, command)
+            self.galley("rollback")
+        call = call.replace('"b"', '"A  B"')
+        (self.work / "f").write_text("A B\n")
+        said = self.galley("apply", "-", stdin=call.encode(), expect=0)
+        self.assertIn("f: edit 1 is at line 1, which fits by white_space", (said.stdout + said.stderr).decode())
+
     def test_the_note_names_the_file_that_was_changed(self):
         (self.work / "a.c").write_text("one\ntwo\n")
         patch = b"--- a.c\n+++ patched_a.c\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
