@@ -787,7 +787,8 @@ std::optional<CorrectedEdits> correction_of_document(Overlay& overlay, const Edi
     if (!read) return std::nullopt;
     again = *std::move(read);
   }
-  plain.match.last_step = MatchStep::kExact;
+  // A block cannot state that the last line has no newline.
+  plain.match.last_step = std::min(options.match.last_step, MatchStep::kLineEnds);
   const auto made = texts_after(overlay, again, plain);
   if (!made) return std::nullopt;
   for (const CorrectedText& text : texts) {

@@ -125,6 +125,19 @@ class Patches(SystemCase):
                 for word in words:
                     self.assertIn(word, said)
 
+    def test_a_refusal_has_a_correction_whether_the_last_line_ends_or_not(self):
+        text = b"int f(int a) {\n  int s = a;\n  s += 1;\n  return s;\n}"
+        block = (b"a.c\n<<<<<<< SEARCH\nint f(int a) {\n  int s = a; // init\n  s += 1;\n=======\n"
+                 b"int f(int a) {\n  int s = a; // init\n  s += 2;\n>>>>>>> REPLACE\n")
+        for content in (text, text + b"\n"):
+            with self.subTest(content=content):
+                (self.work / "a.c").write_bytes(content)
+                said = self.galley("apply", stdin=block, expect=1).stderr
+                _, found, correction = said.partition(b"ready to send again:\n")
+                self.assertTrue(found, said)
+                self.galley("apply", stdin=correction, expect=0)
+                self.assertEqual((self.work / "a.c").read_bytes(), content.replace(b"+= 1", b"+= 2"))
+
 
 if __name__ == "__main__":
     unittest.main()
