@@ -162,6 +162,9 @@ class ApplyPatchReader {
         has_bare_blanks = true;
       } else {
         break;
+      } else if (text_at(at_).find_first_not_of(" \t") == std::string::npos &&
+                 at_ + 1 < document_.size() && document_[at_ + 1].starts_with('+')) {
+        return bad("each line of a new file begins with '+', also a blank one");
       }
     }
     if (has_bare_blanks) {

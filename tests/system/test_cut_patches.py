@@ -52,6 +52,11 @@ class CutPatches(SystemCase):
         self.galley("apply", stdin=text.split(b"\n\n")[0] + b"\n\nThat is all.\n", expect=0)
         self.assertEqual((self.work / "n.py").read_text(), "def f():\n    return 1\n")
 
+    def test_a_message_names_the_line_of_blanks_in_a_new_file(self):
+        text = b"*** Begin Patch\n*** Add File: n.py\n+a = 1\n   \n+b = 2\n*** End Patch\n"
+        said = self.galley("apply", stdin=text, expect=2)
+        self.assertIn(b"line 4 of the patch: each line of a new file begins with '+'", said.stderr)
+
     def test_a_patch_that_ends_inside_a_context_line_is_not_mended(self):
         (self.work / "m.py").write_text("import a\n\ndef f(x):\n    one(x)\n    two(x)\n    check_version(session, options)\n")
         hunk = b" def f(x):\n     one(x)\n-    two(x)\n+    two(y)\n     check_version(sess"
