@@ -46,10 +46,12 @@ class ApplyPatchReader {
       }
     }
     if (state_ == State::kBegun && !options_.recount && options_.end != DocumentEnd::kComplete) {
-      return fail(ErrorKind::kInvalid, "edit.truncated",
-                  "the patch of line " + std::to_string(begin_ + 1) +
-                      " ends without '*** End Patch' and may have been cut off; send all of it, "
-                      "with that line at its end");
+      return fail(
+          ErrorKind::kInvalid, "edit.truncated",
+          "the patch of line " + std::to_string(begin_ + 1) +
+              " ends without '*** End Patch' and may have been cut off; send all of it, "
+              "with that line at its end, or --complete takes it as it is (\"complete\": true "
+              "in a tool call)");
     }
     if (!has_begin_) note("no_begin", "'*** Begin Patch' is missing");
     if (!has_end_ || lacks_end_) note("no_end", "'*** End Patch' is missing");
@@ -160,11 +162,11 @@ class ApplyPatchReader {
       } else if (without_terminator(line).empty() && line_after_blanks().starts_with('+')) {
         content += line;
         has_bare_blanks = true;
-      } else {
-        break;
       } else if (text_at(at_).find_first_not_of(" \t") == std::string::npos &&
                  at_ + 1 < document_.size() && document_[at_ + 1].starts_with('+')) {
         return bad("each line of a new file begins with '+', also a blank one");
+      } else {
+        break;
       }
     }
     if (has_bare_blanks) {

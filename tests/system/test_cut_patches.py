@@ -74,6 +74,9 @@ class CutPatches(SystemCase):
         cut = self.galley("apply", stdin=whole[:-1], expect=2)
         self.assertIn(b"the rest of the patch shows that it was cut off", cut.stderr)
         self.galley("apply", "--recount", stdin=whole, expect=0)
+        of_v4a = b"*** Begin Patch\n*** Add File: n.py\n+a = 1\n"
+        self.assertIn(b"--complete takes it", self.galley("apply", stdin=of_v4a, expect=2).stderr)
+        self.galley("apply", "--complete", stdin=of_v4a, expect=0)
 
     def test_text_after_a_hunk_proves_that_its_counts_are_wrong(self):
         hunk = b'@@ -1,7 +1,7 @@\n {\n-  "currency": "EUR",\n+  "currency": "USD",\n'
