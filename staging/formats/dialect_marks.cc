@@ -279,10 +279,14 @@ BlockMarks find_block(const Lines& document, size_t head) {
 
 std::string block_name_of(std::string_view line) {
   std::string_view name = trimmed(line);
-  while (!name.empty() && (name.front() == '#' || name.front() == '*' || name.front() == '`' ||
-                           name.front() == ' ')) {
-    name.remove_prefix(1);
+  const auto strip_front = [&] {
+    name.remove_prefix(std::min(name.find_first_not_of("#*` "), name.size()));
+  };
+  strip_front();
+  for (const std::string_view label : {"File: ", "File:*", "file: "}) {
+    if (name.starts_with(label)) name.remove_prefix(label.size());
   }
+  strip_front();
   while (!name.empty() && (name.back() == ':' || name.back() == '*' || name.back() == '`')) {
     name.remove_suffix(1);
   }

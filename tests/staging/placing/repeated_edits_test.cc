@@ -315,7 +315,8 @@ TEST(BlockNames, ATagMayNameTheFile) {
   for (const std::string before :
        {"<path>b.py</path>\n", "<apply_diff><path>b.py</path>\n", "<file path=\"b.py\">\n",
         "<apply_diff>\n<path>b.py</path>\n<diff>\n<content>\n<start_line>3</start_line>\n",
-        "<path>\nb.py\n</path>\n<diff>\n", "b.py\n<diff>\n```\n"}) {
+        "<path>\nb.py\n</path>\n<diff>\n", "b.py\n<diff>\n```\n", "File: b.py\n",
+        "**File:** `b.py`\n", "### file: `b.py`\n\n```python\n"}) {
     EXPECT_EQ(second(before), "b.py") << before;
   }
   for (const std::string before : {"<b.py>\n", "<apply_diff>\n<diff>\n", "<file name=b.py>\n"}) {
