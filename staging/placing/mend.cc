@@ -92,6 +92,10 @@ class HunkMender::Work {
             reading.is_shifted || only_exact ? MatchStep::kLineEnds : MatchStep::kMended;
         if (only_exact && reading.rule.empty()) continue;
         auto found = (this->*attempt.find)(reading.hunk);
+        // The numbers that were pasted with the lines may be off by one.
+        if (found && attempt.rule.empty() && !hunk.has_numbers && reading.hunk.has_numbers) {
+          found->old_start = static_cast<uint32_t>(places_of(*found).starts.front() + 1);
+        }
         if (!found || may_mean_an_equal_line(file_, *found, reading.hunk)) continue;
         if (reading.is_shifted && options_.indentation_is_syntax &&
             has_lost_indents(file_, hunk, reading.hunk)) {

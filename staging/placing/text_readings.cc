@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/placing/damage.h"
 #include "staging/text/diff.h"
@@ -80,8 +81,16 @@ std::optional<TextReading> without_backslashes(const TextEdit& edit) {
                      "a backslash before a marker of a block was not taken for text"};
 }
 
+/// Whether the text is once in the file, before a blank line or at the end.
+bool is_before_blank_line(std::string_view file, std::string_view text) {
+  const size_t at = file.find(text);
+  if (at == file.npos || file.find(text, at + 1) != file.npos) return false;
+  const std::string_view behind = file.substr(at + text.size());
+  return is_blank(behind.substr(0, behind.find('\n')), " \t\r");
+}
+
 /// Reads a block without the blank lines that both of its texts have at the end. New lines directly
-/// before them could belong behind lines that the file has there, except at its end.
+/// before them could belong behind lines that the file has there, if it has no blank line there.
 std::optional<TextReading> without_blanks(std::string_view file, const TextEdit& edit) {
   size_t count = 0;
   size_t count_new = 0;
@@ -92,7 +101,7 @@ std::optional<TextReading> without_blanks(std::string_view file, const TextEdit&
   const EditScript script = diff_lines(before, Lines(new_text));
   const bool adds_last =
       !script.empty() && script.back().removed() == 0 && script.back().old_begin == before.size();
-  if (adds_last && !file.ends_with(old_text)) return std::nullopt;
+  if (adds_last && !is_before_blank_line(file, old_text)) return std::nullopt;
   return TextReading{old_text, new_text, 0, "blank_lines",
                      "blank lines at the end of the block are not in the file"};
 }
