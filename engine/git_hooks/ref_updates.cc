@@ -110,6 +110,10 @@ namespace {
 constexpr size_t kMaxTakenIn = 64;
 /// The newest references that contain a commit: more of them seldom have other files.
 constexpr const char* kMaxHolders = "--count=8";
+/// git looks through the history of each reference. With more references, and after so many looks
+/// in one push, such content counts as new.
+constexpr size_t kMaxSearchedRefs = 2'000;
+constexpr size_t kMaxSearches = 16;
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -178,13 +182,17 @@ class KnownContent {
     if (known_.judged) return {};
     JudgedCommits judged;
     std::vector<std::string> words = {"--no-walk"};
-    if (main_.empty() && known_.refs.starts_with("refs/remotes/")) words = {"--first-parent"};
+    if (main_.empty()) words = {"--first-parent"};
     GALLEY_ASSIGN(const auto tips, rev_list(git_, words, known_.known));
     judged.tips.insert(tips.begin(), tips.end());
     if (!main_.empty()) {
       GALLEY_ASSIGN(const auto line, rev_list(git_, {"--first-parent", main_}));
       judged.main_line.insert(line.begin(), line.end());
     }
+    GALLEY_ASSIGN(const std::string some,
+                  git_.run({"for-each-ref", "--count=" + std::to_string(kMaxSearchedRefs + 1),
+                            "--format=%(refname)", known_.refs}));
+    if (lines_of(some).size() <= kMaxSearchedRefs) judged.searches_left = kMaxSearches;
     known_.judged = std::move(judged);
     return {};
   }
@@ -233,7 +241,8 @@ class KnownContent {
 
   /// Adds the last commits of the references that contain this commit and that count.
   Result<void> add_holders(const std::string& commit, const std::string& rules) {
-    if (commit.empty()) return {};
+    if (commit.empty() || known_.judged->searches_left == 0) return {};
+    --known_.judged->searches_left;
     GALLEY_ASSIGN(const std::string names,
                   git_.run({"for-each-ref", "--sort=-creatordate", kMaxHolders,
                             "--format=%(refname)", "--contains=" + commit, known_.refs}));

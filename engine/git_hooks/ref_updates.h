@@ -60,10 +60,11 @@ struct PushRange {
 /// The commits of the receiving side whose content was judged as the result of a push. A commit
 /// that is only in the history of one may have content that a later one takes back.
 struct JudgedCommits {
-  /// The last commits of the references. Without a main branch, also the first parents of
-  /// remote-tracking branches, because a branch of the remote was fetched at many times.
+  /// The last commits of the references. Without a main branch, also their first parents: a new
+  /// branch may begin at an older state of the branch that is used as one.
   std::unordered_set<std::string> tips;
   std::unordered_set<std::string> main_line;  ///< the main branch and its first parents
+  size_t searches_left = 0;  ///< how often git may still be asked which references have a commit
 
   [[nodiscard]] bool contains(const std::string& commit) const {
     return tips.contains(commit) || main_line.contains(commit);

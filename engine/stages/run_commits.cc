@@ -163,7 +163,10 @@ Result<RefNames> kept_refs(const Directory& stage, const std::string& file) {
 std::string lines_of(const RefNames& refs, size_t most) {
   std::string text;
   for (const auto& [name, id] : refs) {
-    if (is_ours(name) && most-- > 0) text += id + " " + name + "\n";
+    if (!is_ours(name)) continue;
+    if (most == 0) break;
+    --most;
+    text += id + " " + name + "\n";
   }
   return text;
 }

@@ -703,6 +703,15 @@ class HiddenCommits(HookCase):
                     self.galley("hook", "uninstall", work=where, expect=0)
                     self.git("push", "-q", "origin", ":harmless")
 
+    def test_a_topic_begins_at_an_older_state_if_the_main_branch_is_not_known(self):
+        self.commit_file("a.txt", "1\n")
+        self.git("push", "-q", "origin", "main")
+        self.git("symbolic-ref", "HEAD", "refs/heads/unborn", work=self.server)
+        self.galley("hook", "install", "--hook", "pre-receive", work=self.server, expect=0)
+        self.git("checkout", "-qb", "topic", self.first)
+        self.commit_file("b.txt", "1\n")
+        self.assert_done(self.run_git("push", "-q", "origin", "topic", f"{self.first}:refs/tags/old"))
+
     def test_a_branch_that_begins_inside_of_another_brings_only_its_own_content(self):
         """The hook is installed after `other` brought a denied file and other rules."""
         self.git("checkout", "-qb", "other")

@@ -37,5 +37,22 @@ TEST(RunCommits, AKillAtAnyCallLosesNoReference) {
   }
 }
 
+TEST(RunCommits, TheLimitCutsTheLastReferences) {
+  constexpr size_t kKept = 1'000;
+  const std::string id(40, 'a');
+  const auto plain = open_memory_tree(std::make_shared<MemoryTree>());
+  put_file(*plain, "layer/objects/aa/" + id.substr(2), "object");
+  for (size_t i = 10'001; i <= 10'003 + kKept; ++i) {
+    put_file(*plain, "layer/refs/heads/b" + std::to_string(i), id + "\n");
+  }
+  ASSERT_TRUE(make_directories(*plain, rel("stage"), 0700));
+  const auto stage = plain->open_writable_directory(rel("stage"));
+  ASSERT_TRUE(keep_run_commits(**plain->open_writable_directory(rel("layer")), **stage, ""));
+  const auto refs = run_refs(**stage);
+  ASSERT_TRUE(refs);
+  ASSERT_EQ(refs->size(), kKept);
+  EXPECT_EQ(refs->back().name, "refs/heads/b11000");
+}
+
 }  // namespace
 }  // namespace galley
