@@ -22,10 +22,10 @@ enum class JournalTrust : uint8_t {
 /// Returns why recovery must not act on a committed journal, as a phrase; empty if it may.
 ///
 /// A journal must not give a path an owner, or a `security.` or `trusted.` attribute, that the
-/// user's own file did not have. It must not make a link that leads outside the workspace, unless an
-/// earlier transaction recorded that link there: an undo brings it back. A gate would have refused
-/// any other such change, so no commit of Galley contains it. Protected paths, special files and
-/// bits beyond 0777 make a journal unreadable before that (journal_reader.cc).
+/// user's own file did not have. It must not make a link that leads outside the workspace, unless
+/// an earlier transaction recorded that link there: an undo brings it back. A gate would have
+/// refused any other such change, so no commit of Galley contains it. Protected paths, special
+/// files and bits beyond 0777 make a journal unreadable before that (journal_reader.cc).
 Result<std::string> broken_rule(const Directory& workspace, const StateDirectory& state,
                                 const Journal& journal, JournalTrust trust);
 

@@ -330,9 +330,8 @@ Result<bool> is_mode_of_undone(const History& history, TxId id, const RelPath& d
     GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(one.id));
     const Change* change = find_change(proposal.changes(), directory);
     if (change == nullptr) continue;
-    const bool is_undone =
-        one.undone_by ||
-        std::find(taken_back.begin(), taken_back.end(), one.id) != taken_back.end();
+    const bool is_undone = one.undone_by || std::find(taken_back.begin(), taken_back.end(),
+                                                      one.id) != taken_back.end();
     return is_undone && change->after.kind == FileKind::kDirectory && change->after.mode == mode;
   }
   return false;

@@ -263,17 +263,15 @@ Result<bool> is_own_removal(const History& history, const TransactionOptions& wh
   filter.with_lines = false;
   GALLEY_ASSIGN(const auto touching, history.list(filter));
   return std::all_of(touching.begin(), touching.end(), [&](const TxSummary& one) {
-    return one.id < removal ||
-           (one.agent == who.agent && !one.undone_by &&
-            std::find(who.takes_back.begin(), who.takes_back.end(), one.id) !=
-                who.takes_back.end());
+    return one.id < removal || (one.agent == who.agent && !one.undone_by &&
+                                std::find(who.takes_back.begin(), who.takes_back.end(), one.id) !=
+                                    who.takes_back.end());
   });
 }
 
 /// The links of the proposal that stood at their paths before a transaction that it takes back. An
 /// agent brings back only what it removed itself.
-Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace,
-                                               const Proposal& proposal,
+Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace, const Proposal& proposal,
                                                const TransactionOptions& who) {
   std::vector<RelPath> links;
   if (who.takes_back.empty()) return links;

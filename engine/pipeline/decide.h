@@ -24,8 +24,8 @@ struct JudgementBasis {
   CommandRunner* runner;         ///< null: command validators fail
   ValidatorCache* cache;         ///< null: results are not cached
   const Clock& clock;
-  std::string base_name = {};        ///< as ProposedTree's
-  const Directory* rules = nullptr;  ///< as ProposedTree's; null: `base`
+  std::string base_name = {};                ///< as ProposedTree's
+  const Directory* rules = nullptr;          ///< as ProposedTree's; null: `base`
   std::vector<RelPath> returned_links = {};  ///< as ProposedTree's
 };
 

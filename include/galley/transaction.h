@@ -60,7 +60,8 @@ struct TransactionOptions {
   std::stop_token stop = {};
 
   /// The transactions that it undoes. A symbolic link that one of them removed may come back
-  /// although it leads outside: to a person each, to an agent if nobody else changed its path since.
+  /// although it leads outside: to a person each, to an agent if nobody else changed its path
+  /// since.
   std::vector<TxId> takes_back = {};
 
   // --- for Galley's own rooms: types that are not installed -------------------------------------

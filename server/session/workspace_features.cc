@@ -46,7 +46,8 @@ class CurrentRequest {
 
 constexpr const char* kInstructions =
     "Every change is staged in a transaction and is not on disk before galley_commit, unless its "
-    "answer says that it is committed: edit with the tools below, look at galley_diff, then commit. A commit puts everything on disk in one "
+    "answer says that it is committed: edit with the tools below, look at galley_diff, then "
+    "commit. A commit puts everything on disk in one "
     "step or nothing; when it is refused, the answer names the rule or validator and the place: "
     "fix it and commit again; a conflict is decided with galley_resolve. galley_rollback drops "
     "what is staged, galley_undo takes a commit "

@@ -20,7 +20,7 @@ TEST(Ranges, HaveTwoSides) {
   EXPECT_EQ(both->from, "origin/main");
   EXPECT_EQ(both->to, "side");
   EXPECT_EQ(range_source("main..")->to, "HEAD");
-  EXPECT_EQ(range_source("..side")->from, "HEAD");
+  EXPECT_EQ(range_source("..side").error().reason, "check.bad_range");
   EXPECT_EQ(range_source("main").error().reason, "check.bad_range");
 }
 

@@ -151,14 +151,13 @@ std::vector<CrashCase> make_cases() {
                      c.write("n", "n").write("d/x", "x").directory("d").write("empty", "");
                    }});
   cases.push_back({"delete", two_files, [](auto& c) { c.remove("a").remove("b"); }});
-  cases.push_back({"delete a tree",
-                   [](const WritableDirectory& ws) {
-                     put_file(ws, "d/e/f", "f");
-                     ASSERT_TRUE(ws.make_symlink(rel("d/e/outside"), "/usr/bin/env"));
-                   },
-                   [](auto& c) {
-                     c.remove("d/e/outside").remove("d/e/f").remove("d/e").remove("d");
-                   }});
+  cases.push_back(
+      {"delete a tree",
+       [](const WritableDirectory& ws) {
+         put_file(ws, "d/e/f", "f");
+         ASSERT_TRUE(ws.make_symlink(rel("d/e/outside"), "/usr/bin/env"));
+       },
+       [](auto& c) { c.remove("d/e/outside").remove("d/e/f").remove("d/e").remove("d"); }});
   cases.push_back({"rename", two_files, [](auto& c) { c.rename("a", "d/a").directory("d"); }});
   cases.push_back(
       {"rename chain", two_files, [](auto& c) { c.rename("b", "z").rename("a", "b"); }});

@@ -297,8 +297,7 @@ const std::set<std::string>& quiet_entries() {
   static const std::set<std::string> names = {
       // of a transaction
       "set_default_message", "read", "look", "list", "text_to_edit", "preview", "bisect", "save",
-      "transcribe_to", "InnerTransaction", "conflicts", "conflict_of_commit", "keep_output",
-      "resolve_undo",
+      "transcribe_to", "InnerTransaction", "conflicts", "look_ahead", "keep_output", "resolve_undo",
       // of a workspace; a transaction that was begun holds nothing yet
       "begin", "begin_view", "begin_stored", "resume", "judge",
       // only of a git workspace (test_git_workspaces.py)
