@@ -11,6 +11,11 @@ foreach(text ${texts})
   foreach(file ${files})
     file(READ ${file} hex HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+    # Of JSON, neither line breaks with indentation nor the blanks between two strings.
+    if(file MATCHES "\\.json$")
+      string(REGEX REPLACE "0x0a,(0x20,)*" "" hex "${hex}")
+      string(REPLACE "0x22,0x2c,0x20,0x22," "0x22,0x2c,0x22," hex "${hex}")
+    endif()
     string(APPEND bytes "${hex}")
   endforeach()
   # Keep lines short enough for compilers and people.
