@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -254,27 +255,35 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
 
 namespace {
 
-/// Whether an agent made all changes of this path since the one that removed the link, and takes
-/// all of them back: nobody else decided about the path meanwhile.
-Result<bool> is_own_removal(const History& history, const TransactionOptions& who,
-                            const RelPath& path, TxId removal) {
-  HistoryFilter filter;
-  filter.paths = {path};
-  filter.with_lines = false;
-  GALLEY_ASSIGN(const auto touching, history.list(filter));
-  return std::all_of(touching.begin(), touching.end(), [&](const TxSummary& one) {
-    return one.id < removal || (one.agent == who.agent && !one.undone_by &&
-                                std::find(who.takes_back.begin(), who.takes_back.end(), one.id) !=
-                                    who.takes_back.end());
-  });
+/// Drops each link whose path was changed, since it was removed, by a transaction of another caller
+/// or by one that stays in effect.
+Result<void> keep_own_removals(const History& history, const TransactionOptions& who, TxId first,
+                               std::map<RelPath, TxId>& links) {
+  GALLEY_ASSIGN(const auto ids, history.ids());
+  for (const TxId id : ids) {
+    if (id < first) continue;
+    const auto transaction = history.outline(id);
+    if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;  // pruned
+    if (!transaction) return fail(transaction.error());
+    const bool is_taken_back =
+        std::find(who.takes_back.begin(), who.takes_back.end(), id) != who.takes_back.end();
+    if (is_taken_back && (*transaction)->journal.meta.agent == who.agent) continue;
+    for (const Change& change : (*transaction)->changes) {
+      const auto link = links.find(change.path);
+      if (link != links.end() && link->second <= id) links.erase(link);
+    }
+  }
+  return {};
 }
 
 /// The links of the proposal that stood at their paths before a transaction that it takes back. An
 /// agent brings back only what it removed itself.
 Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace, const Proposal& proposal,
                                                const TransactionOptions& who) {
-  std::vector<RelPath> links;
-  if (who.takes_back.empty()) return links;
+  std::map<RelPath, TxId> links;  // with the first such transaction
+  TxId first;
+  std::vector<RelPath> paths;
+  if (who.takes_back.empty()) return paths;
   GALLEY_ASSIGN(const History history, workspace.persistent.history("undo"));
   for (const TxId id : who.takes_back) {
     const auto transaction = history.outline(id);
@@ -286,15 +295,16 @@ Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace, const 
                          earlier.before.kind == FileKind::kSymlink &&
                          change->after.content == earlier.before.content;
       if (!is_it) continue;
-      bool may_return = who.agent.empty();
-      if (!may_return) {
-        GALLEY_ASSIGN(may_return, is_own_removal(history, who, earlier.path, id));
-      }
-      if (may_return) links.push_back(earlier.path);
+      TxId& removal = links.try_emplace(earlier.path, id).first->second;
+      removal = std::min(removal, id);
+      first = first.value == 0 ? id : std::min(first, id);
     }
   }
-  std::sort(links.begin(), links.end());
-  return links;
+  if (!who.agent.empty() && !links.empty()) {
+    GALLEY_TRY(keep_own_removals(history, who, first, links));
+  }
+  for (const auto& [path, removal] : links) paths.push_back(path);
+  return paths;
 }
 
 }  // namespace
