@@ -92,6 +92,12 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   if (!outcome->is_complete) {
     ToolError error = error_of(*outcome);
     if (context.args != nullptr) add_corrected_call(edit.form, *context.args, *outcome, error);
+    for (const RelPath& path : intent->writes) {
+      const bool is_saved = context.overlay.is_saved_since_read(path).value_or(false);
+      if (!is_saved) continue;
+      error.message +=
+          "\n'" + path.str() + "' was saved since this transaction read it: read it again";
+    }
     return ToolResult::failure(std::move(error));
   }
   auto data = edit_data(edit, *outcome, *diff, context);

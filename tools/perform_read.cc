@@ -110,6 +110,7 @@ Result<void> check_read_size(const RelPath& path, const Node& node) {
 }
 
 Performed perform_read(const ReadFile& read, ToolContext& context) {
+  GALLEY_TRY(context.overlay.take_save(read.path));
   GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(read.path));
   if (read.takes_directory && node.kind == FileKind::kDirectory) {
     return perform_list({read.path}, context);

@@ -37,7 +37,8 @@ std::optional<ContentId> fingerprint(Overlay& overlay, const RelPath& path) {
     return ContentId::of(text);
   }
   const auto node = overlay.node(path);
-  if (!node) return {};
+  const auto is_saved = overlay.is_saved_since_read(path);
+  if (!node || !is_saved || *is_saved) return {};
   text += std::to_string(node->mode) + ' ' + node->content.hex();
   if (node->owner) text += ' ' + owner_text(*node->owner);
   return ContentId::of(text);

@@ -25,8 +25,9 @@ struct ReadContent {
   ContentId seen;
 };
 
-/// Hashes the contents of a path, to compare two states. Empty if the path cannot be read. The
-/// overlay treats it as a read, like one by the tool.
+/// Hashes the contents of a path, to compare two states. Empty if the path cannot be read, or was
+/// saved since the overlay read it: a tool may then see either content. The overlay treats it as a
+/// read, like one by the tool.
 [[nodiscard]] std::optional<ContentId> fingerprint(Overlay& overlay, const RelPath& path);
 
 /// Results of tools that depend only on the contents they read.

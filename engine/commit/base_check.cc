@@ -16,11 +16,6 @@ namespace galley {
 
 namespace {
 
-/// A file that is changed again within one tick of a coarse clock keeps its timestamp. An object
-/// that was seen less than this time after its last change is therefore read again (git does the
-/// same with its index).
-constexpr int64_t kRacyNs = 20'000'000;
-
 class BaseCheck {
  public:
   BaseCheck(const ChangeSet& changes, Plan& plan, WorkspaceView& view)
@@ -221,13 +216,6 @@ std::string in_words(const Node& node) {
 }
 
 }  // namespace
-
-bool is_signature_of(const BaseStamp& base, uint64_t size, const FileStat& stat) {
-  if (base.inode == 0 || base.inode != stat.inode || base.device != stat.device) return false;
-  if (base.mtime_ns != stat.mtime_ns || base.ctime_ns != stat.ctime_ns) return false;
-  if (size != stat.size) return false;
-  return std::max(stat.mtime_ns, stat.ctime_ns) < base.seen_ns - kRacyNs;
-}
 
 ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found) {
   ConflictPath conflict;

@@ -28,9 +28,6 @@ Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, Workspace
 Result<std::vector<ConflictPath>> check_made(const ChangeSet& changes, Plan& plan,
                                              WorkspaceView& view);
 
-/// Whether the stat proves that the object is unchanged since the base was recorded.
-[[nodiscard]] bool is_signature_of(const BaseStamp& base, uint64_t size, const FileStat& stat);
-
 /// Compares the paths that the transaction read with their present state, in the same way. Paths
 /// that it also changes are left to check_bases. Stops at kMaxReadConflicts.
 /// Errors: kIo.

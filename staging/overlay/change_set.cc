@@ -11,6 +11,11 @@
 namespace galley {
 namespace {
 
+/// A file that is changed again within one tick of a coarse clock keeps its timestamp. An object
+/// that was seen less than this time after its last change is therefore read again (git does the
+/// same with its index).
+constexpr int64_t kRacyNs = 20'000'000;
+
 void add_number(ContentHasher& hasher, uint64_t value) {
   std::array<char, sizeof value> bytes{};
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -43,6 +48,13 @@ void add_source(ContentHasher& hasher, const std::optional<RelPath>& source) {
 }
 
 }  // namespace
+
+bool is_signature_of(const BaseStamp& base, uint64_t size, const FileStat& stat) {
+  if (base.inode == 0 || base.inode != stat.inode || base.device != stat.device) return false;
+  if (base.mtime_ns != stat.mtime_ns || base.ctime_ns != stat.ctime_ns) return false;
+  if (size != stat.size) return false;
+  return std::max(stat.mtime_ns, stat.ctime_ns) < base.seen_ns - kRacyNs;
+}
 
 ContentId listing_id(std::vector<DirectoryEntry> entries) {
   std::sort(entries.begin(), entries.end(),

@@ -29,6 +29,9 @@ struct Read {
   bool operator==(const Read&) const = default;
 };
 
+/// Whether the stat proves that the object is unchanged since the base was recorded.
+[[nodiscard]] bool is_signature_of(const BaseStamp& base, uint64_t size, const FileStat& stat);
+
 /// The hash of the names and kinds of a directory's entries, without protected names.
 [[nodiscard]] ContentId listing_id(std::vector<DirectoryEntry> entries);
 

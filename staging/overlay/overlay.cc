@@ -211,7 +211,7 @@ Result<Content> Overlay::read(const RelPath& path) {
   const bool is_stale = known != entries_.end() && known->second.base == kReadAgainStamp &&
                         known->second.before == known->second.now &&
                         known->second.before.kind == FileKind::kRegular;
-  if (is_stale) changing().erase(path);
+  if (is_stale) GALLEY_TRY(read_again(path));
   GALLEY_ASSIGN(const Node found, node(path));
   if (found.kind != FileKind::kRegular) return wrong_kind(path, found.kind);
   const auto recent = recent_.find(found.content);
@@ -225,6 +225,48 @@ Result<Content> Overlay::read(const RelPath& path) {
   }
   remember(content, found.content);
   return content;
+}
+
+Result<bool> Overlay::is_saved_since_read(const RelPath& path) {
+  const auto known = entries_.find(path);
+  if (known == entries_.end() || known->second.before != known->second.now) return false;
+  const Node& read = known->second.before;
+  const bool is_file = read.kind == FileKind::kRegular || read.kind == FileKind::kSymlink;
+  if (!is_file && read.kind != FileKind::kAbsent) return false;
+  GALLEY_ASSIGN(const FileStat stat, reachable_stat(*workspace_, path));
+  if (stat.kind != read.kind) return true;
+  if (!is_file || is_signature_of(known->second.base, read.size, stat)) return false;
+  if (stat.size != read.size) return true;
+  BaseStamp stamp;
+  GALLEY_ASSIGN(const Node there, disk_node(path, true, stamp));
+  return with_owner_like(there, read, stat) != read;
+}
+
+/// Replaces what was read of an unchanged path by what is on disk. For the open steps, the path was
+/// so from the beginning: a save of another program is no change of theirs.
+Result<void> Overlay::read_again(const RelPath& path) {
+  const Entry old = entries_.at(path);
+  changing().erase(path);
+  auto read = look(path, true);
+  if (!read) {
+    changing().insert_or_assign(path, old);
+    return fail(read.error());
+  }
+  for (Touch& touch : touches_) {
+    const bool is_only_read = touch.path == path && touch.held == touch.on_disk;
+    if (is_only_read) touch.held = touch.on_disk = read->now;
+  }
+  changing().insert_or_assign(path, *std::move(read));
+  return {};
+}
+
+Result<void> Overlay::take_save(const RelPath& path) {
+  if (tracks_reads_) return {};
+  GALLEY_ASSIGN(const bool is_saved, is_saved_since_read(path));
+  if (!is_saved) return {};
+  const auto is_copy = [&path](const auto& each) { return each.second.copied_from == path; };
+  const bool has_copy = std::any_of(entries_.begin(), entries_.end(), is_copy);
+  return has_copy ? Result<void>() : read_again(path);
 }
 
 Result<std::string> Overlay::read_link(const RelPath& path) {

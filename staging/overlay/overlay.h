@@ -42,8 +42,8 @@ inline constexpr BaseStamp kReadAgainStamp = {};
 ///
 /// Invariant: the workspace is never written. A path's base (node and stamp) is recorded when the
 ///            path is first read or written through the overlay, and never changes afterwards,
-///            except as kReadAgainStamp says. The tree is never scanned: the cost of a call depends
-///            only on the paths that it names.
+///            except as kReadAgainStamp and take_save() say. The tree is never scanned: the cost of
+///            a call depends only on the paths that it names.
 /// Ownership: borrows the workspace directory, which must outlive it; shares its ContentStore.
 /// Threads:   confined to one thread. Different overlays of one workspace may be used at the same
 ///            time.
@@ -70,6 +70,13 @@ class Overlay {
   Result<std::optional<Node::Owner>> owner(const RelPath& path);
   /// The bytes of a regular file in the proposed tree.
   Result<Content> read(const RelPath& path);
+  /// Whether a file or link that was read, and is not changed, is another one on disk now. Commands
+  /// see that one.
+  Result<bool> is_saved_since_read(const RelPath& path);
+  /// Before a caller shows a path to an agent: if it was saved since it was read, and is not
+  /// changed, the save becomes its base. Does nothing after track_reads(), where the first read
+  /// counts.
+  Result<void> take_save(const RelPath& path);
   Result<std::string> read_link(const RelPath& path);
   /// The sorted entries of a directory in the proposed tree, without protected names.
   Result<std::vector<DirectoryEntry>> list(const RelPath& directory);
@@ -189,6 +196,7 @@ class Overlay {
   Entries& changing();
   Result<Entry*> touch(const RelPath& path);
   Result<Entry> look(const RelPath& path, bool with_content);
+  Result<void> read_again(const RelPath& path);
   Result<Node> disk_node(const RelPath& path, bool with_content, BaseStamp& stamp);
   std::optional<Node> file_on_disk(const RelPath& path, BaseStamp& stamp);
   Result<void> check_name(const RelPath& path) const;

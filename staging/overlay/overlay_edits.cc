@@ -134,6 +134,11 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
   if (is_new) GALLEY_TRY(missing_parents(path));
   GALLEY_TRY(keep_base_content(path, *entry));
   const ContentId id = options.id ? *options.id : ContentId::of(*content);
+  if (id == entry->before.content) {
+    // It would be no change, and the save would stay.
+    GALLEY_ASSIGN(const bool is_saved, is_saved_since_read(path));
+    if (is_saved) return changed_on_disk(path);
+  }
   GALLEY_TRY(store_->keep(id, content));
   if (is_new) GALLEY_TRY(make_parents(path));
   const uint32_t mode = kind == FileKind::kRegular

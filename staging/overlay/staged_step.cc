@@ -203,12 +203,15 @@ Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
 
 std::vector<RelPath> restaged_paths(const Overlay::Entries& before, const Overlay::Entries& now) {
   std::vector<RelPath> paths;
-  Overlay::Entries::differences(before, now,
-                                [&paths](const RelPath& path, const auto* was, const auto* is) {
-                                  const Node& old_node = was != nullptr ? was->now : is->before;
-                                  const Node& new_node = is != nullptr ? is->now : was->before;
-                                  if (old_node != new_node) paths.push_back(path);
-                                });
+  Overlay::Entries::differences(
+      before, now, [&paths](const RelPath& path, const auto* was, const auto* is) {
+        const bool was_changed = was != nullptr && was->before != was->now;
+        const bool is_changed = is != nullptr && is->before != is->now;
+        if (!was_changed && !is_changed) return;
+        const Node& old_node = was != nullptr ? was->now : is->before;
+        const Node& new_node = is != nullptr ? is->now : was->before;
+        if (old_node != new_node) paths.push_back(path);
+      });
   return paths;
 }
 

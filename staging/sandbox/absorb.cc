@@ -108,6 +108,7 @@ class Absorption {
   [[nodiscard]] bool is_proposed_below(const RelPath& path) const;
   Result<void> remove_tracked(const RelPath& path, const Node& now);
   Result<bool> is_same_file(const RelPath& path, const Node& now, const Node& found) const;
+  Result<void> refuse_over_save(const RelPath& path);
   Result<Place> place(const RelPath& path);
   Result<FileStat> stat(const RelPath& path);
   std::optional<RelPath> child_of(const RelPath& path, const std::string& name);
@@ -366,7 +367,7 @@ Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
 
 /// Deletes the object that the proposed tree has at a path.
 Result<void> Absorption::remove(const RelPath& path, const Node& now) {
-  if (now.kind == FileKind::kAbsent) return {};
+  if (now.kind == FileKind::kAbsent) return refuse_over_save(path);
   const size_t left_before = report_.left_special.size();
   if (now.kind == FileKind::kDirectory) {
     GALLEY_ASSIGN(const FileStat base, reachable_stat(overlay_.workspace(), path));
@@ -433,6 +434,19 @@ Result<bool> Absorption::is_same_file(const RelPath& path, const Node& now,
   return base.content == found.content;
 }
 
+/// For an effect that leaves a path as the transaction has read it. If the disk has another state,
+/// the command saw a save of another program and took it back, and that would be no change. A run
+/// has a basis of its own.
+Result<void> Absorption::refuse_over_save(const RelPath& path) {
+  if (rules_.is_live || rules_.empties_changed_bases) return {};
+  GALLEY_ASSIGN(const bool is_saved, overlay_.is_saved_since_read(path));
+  if (!is_saved) return {};
+  refuse(path.str(),
+         "was saved since this transaction read it, and the command made it again what "
+         "was read; read it again or rebase, then repeat the command");
+  return {};
+}
+
 Result<void> Absorption::absorb_file(const RelPath& path) {
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
   if (ignored) return set_aside(path);
@@ -473,8 +487,7 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   if (is_unreadable && (stat.nlink > 1 || rules_.copies_contents)) {
     GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
   }
-  if (is_same) return {};
-  return put(path, found, now, stat.mtime_ns);
+  return is_same ? refuse_over_save(path) : put(path, found, now, stat.mtime_ns);
 }
 
 Result<void> Absorption::absorb_live_file(const Place& at, const RelPath& path) {
@@ -506,8 +519,7 @@ Result<void> Absorption::absorb_symlink(const RelPath& path) {
   found.size = target.size();
   GALLEY_ASSIGN(found.content, overlay_.store()->put(std::move(target)));
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
-  if (now == found) return {};
-  return put(path, found, now);
+  return now == found ? refuse_over_save(path) : put(path, found, now);
 }
 
 Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {

@@ -287,6 +287,57 @@ class SavesAfterARead(McpCase):
                 self.assertNotEqual(client.call("galley_commit")["structuredContent"].get("outcome"), "committed")
                 self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\nsaved\n")
 
+    def saved_after_read(self, saved="one\ntwo\nsaved\n"):
+        (self.work / "a.txt").write_text("one\ntwo\n")
+        client = self.connect()
+        client.call("galley_begin")
+        client.call("Read", file_path="a.txt")
+        (self.work / "a.txt").write_text(saved)
+        return client
+
+    def test_a_command_that_takes_the_save_back_is_refused_until_it_was_read(self):
+        self.need_walls()
+        for saved in ("one\ntwo\nsaved\n", ""):
+            with self.subTest(saved):
+                client = self.saved_after_read(saved)
+                command = "printf 'one\\ntwo\\n' > a.txt; echo x > new.txt"
+                said = client.call("Bash", command=command)
+                self.assertTrue(said["isError"])
+                self.assertIn("'a.txt' was saved since this transaction read it", self.text(said))
+                client.call("Read", file_path="a.txt")
+                self.assertFalse(client.call("Bash", command=command)["isError"])
+                self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+                self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+                (self.work / "new.txt").unlink()
+
+    def test_a_write_of_what_was_read_names_the_save(self):
+        client = self.saved_after_read()
+        said = client.call("Write", file_path="a.txt", content="one\ntwo\n")
+        self.assertEqual(said["structuredContent"]["error"]["reason"], "conflict.changed_on_disk")
+        client.call("Read", file_path="a.txt")
+        client.call("Write", file_path="a.txt", content="one\ntwo\n")
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+
+    def test_a_second_read_shows_the_save_and_edits_start_from_it(self):
+        client = self.saved_after_read()
+        missed = client.call("Edit", file_path="a.txt", old_string="saved", new_string="edited")
+        self.assertIn("'a.txt' was saved since this transaction read it: read it again", self.text(missed))
+        self.assertIn("saved", self.text(client.call("Read", file_path="a.txt")))
+        client.call("Edit", file_path="a.txt", old_string="saved", new_string="edited")
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\nedited\n")
+
+    def test_with_serializable_isolation_the_first_read_counts_until_a_rebase(self):
+        (self.work / "galley.toml").write_text('[commit]\nisolation = "serializable"\n')
+        client = self.saved_after_read()
+        client.call("Write", file_path="new.txt", content="x\n")
+        self.assertNotIn("saved", self.text(client.call("Read", file_path="a.txt")))
+        self.assertNotEqual(client.call("galley_commit")["structuredContent"].get("outcome"), "committed")
+        client.call("galley_rebase")
+        self.assertIn("saved", self.text(client.call("Read", file_path="a.txt")))
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+
 
 class ChangedRules(McpCase):
     """A person changes galley.toml while the server runs."""

@@ -176,6 +176,53 @@ TEST_F(OverlayTest, AFileThatChangedAfterItsReadIsAConflictAtTheNextEdit) {
   EXPECT_EQ(second.read(rel("a.txt")).error().reason, "conflict.changed_on_disk");
 }
 
+TEST_F(OverlayTest, ASaveOfAFileThatWasOnlyReadIsTakenOnlyIfAsked) {
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "alpha\n");
+  ASSERT_TRUE(overlay_.node(rel("new.txt")));
+  EXPECT_FALSE(*overlay_.is_saved_since_read(rel("a.txt")));
+  tree_.write("a.txt", "saved\n");
+  tree_.write("new.txt", "saved\n");
+  EXPECT_TRUE(*overlay_.is_saved_since_read(rel("a.txt")));
+  EXPECT_TRUE(*overlay_.is_saved_since_read(rel("new.txt")));
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "alpha\n");
+
+  const Overlay::Entries before = overlay_.entries();
+  StepScope step(&overlay_);
+  ASSERT_TRUE(overlay_.node(rel("a.txt")));
+  ASSERT_TRUE(overlay_.take_save(rel("a.txt")));
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "saved\n");
+  // The save is no change of the transaction.
+  EXPECT_TRUE(step.finish().empty());
+  EXPECT_TRUE(restaged_paths(before, overlay_.entries()).empty());
+  EXPECT_TRUE(staged_since(before, overlay_).changes().empty());
+}
+
+TEST_F(OverlayTest, AWriteOfWhatWasReadOverASaveIsNoSilentNothing) {
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "alpha\n");
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "alpha\n"));
+  for (const std::string saved : {"saved\n", "ALPHA\n", ""}) {
+    tree_.write("a.txt", saved);
+    EXPECT_EQ(reason(overlay_.write(rel("a.txt"), "alpha\n")), "conflict.changed_on_disk");
+  }
+  ASSERT_TRUE(overlay_.take_save(rel("a.txt")));
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "alpha\n"));
+  EXPECT_EQ(overlay_.changes().at(0).before.size, 0U);
+}
+
+TEST_F(OverlayTest, AStagedFileAndATrackedReadTakeNoSave) {
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "mine\n"));
+  tree_.write("a.txt", "saved\n");
+  EXPECT_FALSE(*overlay_.is_saved_since_read(rel("a.txt")));
+  ASSERT_TRUE(overlay_.take_save(rel("a.txt")));
+  EXPECT_EQ(**overlay_.read(rel("a.txt")), "mine\n");
+
+  overlay_.track_reads();
+  const Content first = *overlay_.read(rel("src/two.c"));
+  tree_.write("src/two.c", "saved\n");
+  ASSERT_TRUE(overlay_.take_save(rel("src/two.c")));
+  EXPECT_EQ(**overlay_.read(rel("src/two.c")), *first);
+}
+
 TEST_F(OverlayTest, ReadsAreRecorded) {
   ASSERT_TRUE(overlay_.read(rel("a.txt")));
   ASSERT_TRUE(overlay_.node(rel("absent.txt")));

@@ -74,6 +74,29 @@ TEST_F(AbsorbTest, AWhiteoutOfADirectoryDeletesEverythingBelow) {
   EXPECT_EQ(changes(), (std::vector<std::string>{"D d", "D d/b", "D d/c", "D d/e", "D d/e/f"}));
 }
 
+TEST_F(AbsorbTest, AnEffectThatTakesASaveBackIsRefusedForEveryKindOfObject) {
+  ASSERT_TRUE(workspace_.directory().make_symlink(rel("l"), "a"));
+  for (const char* path : {"a", "l", "late"}) ASSERT_TRUE(overlay_.node(rel(path)));
+  workspace_.write("a", "b");
+  workspace_.write("late", "x");
+  ASSERT_TRUE(workspace_.directory().remove_file(rel("l")));
+  ASSERT_TRUE(workspace_.directory().make_symlink(rel("l"), "d"));
+
+  upper_.write("a", "a");
+  ASSERT_TRUE(upper_.directory().make_symlink(rel("l"), "a"));
+  ASSERT_TRUE(make_whiteout(upper_.directory(), rel("late")).has_value());
+  const AbsorbReport report = absorb();
+  ASSERT_EQ(report.refused.size(), 3U);
+  for (const RefusedEffect& refused : report.refused) {
+    EXPECT_TRUE(refused.why.starts_with("was saved since this transaction read it")) << refused.why;
+  }
+  EXPECT_TRUE(changes().empty());
+
+  for (const char* path : {"a", "l", "late"}) ASSERT_TRUE(overlay_.take_save(rel(path)));
+  EXPECT_TRUE(absorb().refused.empty());
+  EXPECT_EQ(changes(), (std::vector<std::string>{"M a", "M l", "D late"}));
+}
+
 TEST_F(AbsorbTest, ADeletedSpecialFileIsLeftIfTheRulesSaySo) {
   ASSERT_EQ(mkfifo((workspace_.path() + "/d/fifo").c_str(), 0600), 0);
   ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
