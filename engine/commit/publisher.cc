@@ -112,7 +112,8 @@ class Publisher::Attempt {
   WorkspaceView view_;
   std::string boot_;
   std::string session_;
-  std::optional<WriterLock> lock_;
+  std::optional<WriterLock> own_lock_;
+  WriterLock* lock_ = nullptr;
   RemovedDirectories removed_directories_;
   Plan plan_;
   CheckedBases bases_;
@@ -214,7 +215,11 @@ Result<PublishOutcome> Publisher::Attempt::record_made(const CommitMeta& meta) {
 }
 
 Result<void> Publisher::Attempt::lock_and_recover() {
-  GALLEY_ASSIGN(lock_, WriterLock::take(state_, *publisher_.clock_, options().lock_timeout));
+  lock_ = options().lock;
+  if (lock_ == nullptr) {
+    GALLEY_ASSIGN(own_lock_, WriterLock::take(state_, *publisher_.clock_, options().lock_timeout));
+    lock_ = &*own_lock_;
+  }
   RecoveryOptions recovery;
   recovery.boot_id = boot_;
   recovery.audit = options().audit;

@@ -40,6 +40,7 @@ struct PublisherOptions {
   Durability durability = Durability::kFull;
   HardLinks hard_links = HardLinks::kBreak;
   std::chrono::milliseconds lock_timeout{10'000};
+  WriterLock* lock = nullptr;  ///< if the caller holds it; null: publish() takes it
   /// For programs that watch the tree: called right before the first swap and right after the last
   /// one, also if the swaps were undone.
   std::function<void()> before_apply;

@@ -15,6 +15,7 @@
 #include "engine/calls/executor.h"
 #include "engine/commit/branch_publisher.h"
 #include "engine/commit/history_reader.h"
+#include "engine/commit/writer_lock.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/agent_session.h"
@@ -37,6 +38,11 @@ struct ApplyHooks {
   std::function<void()> before;  ///< empty without a hook
   std::function<void()> after;
 };
+
+/// After so many lost races, a commit judges and publishes under the writer lock, if its last
+/// attempt was not longer than this.
+constexpr int kRacesWithoutLock = 2;
+constexpr std::chrono::milliseconds kMaxJudgedUnderLock(1000);
 
 using HookCommand = std::vector<std::string>;
 
@@ -114,6 +120,7 @@ struct Attempt {
   const CommitRequest& request;
   Recorder& recorder;
   const CommitNumber& on_number;
+  WriterLock* lock = nullptr;  ///< if it is held
 
   [[nodiscard]] const std::string& session() const {
     return who.session.empty() ? workspace.options.session : who.session;
@@ -398,6 +405,7 @@ Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval
   std::vector<std::string> hook_failures;
   options.is_in_place = attempt.request.is_in_place;
   options.stop = attempt.who.stop;
+  options.lock = attempt.lock;
   if (workspace.place.branch() == nullptr) {
     ApplyHooks hooks = apply_hooks(workspace, hook_failures);
     options.before_apply = std::move(hooks.before);
@@ -578,7 +586,6 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                                          const TransactionOptions& who,
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number) {
-  constexpr int kMaxMerges = 3;  // then another program keeps changing the tree
   GALLEY_TRY(workspace.persistent.check_trusted());
   if (request.expected && *request.expected != asked.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
@@ -587,12 +594,15 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
   }
   TransactionOptions stopped = who;
   if (request.stop.stop_possible()) stopped.stop = request.stop;
-  const Attempt attempt{workspace, stopped, request, recorder, on_number};
+  Attempt attempt{workspace, stopped, request, recorder, on_number};
   GALLEY_TRY(check_session_id(attempt.session()));
   Proposal proposal = asked;
   std::vector<std::string> warnings;
+  std::optional<WriterLock> held;
   for (int merges = 0;; ++merges) {
+    const auto began = workspace.place.clock().steady();
     GALLEY_ASSIGN(CommitOutcome::Base outcome, try_once(proposal, attempt));
+    const auto judged_for = workspace.place.clock().steady() - began;
     if (auto* receipt = std::get_if<Receipt>(&outcome)) {
       receipt->warnings.insert(receipt->warnings.end(), warnings.begin(), warnings.end());
     }
@@ -607,10 +617,15 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     // Then the gate has to judge again, even if the proposal itself stays as it is.
     const bool is_behind = conflict->reason == kBranchMoved;
     const bool may_change = may_merge(workspace, request);
-    const int most = is_behind ? kMaxBranchMoves : kMaxMerges;
-    if (has_moved_others || merges >= most || !(may_change || is_behind)) {
+    if (has_moved_others || merges >= kMaxMerges || !(may_change || is_behind)) {
       show_both_sides(*conflict, proposal, workspace, who.agent);
       return CommitOutcome(asked, std::move(outcome));
+    }
+    // Others that commit as often would win each race again. They wait for a quick gate.
+    const bool takes_lock = merges >= kRacesWithoutLock && judged_for < kMaxJudgedUnderLock;
+    if (takes_lock && !held && workspace.place.branch() == nullptr) {
+      GALLEY_ASSIGN(held, workspace.persistent.lock());
+      attempt.lock = &*held;
     }
     if (is_behind) GALLEY_TRY(follow_branch(workspace));
     GALLEY_ASSIGN(auto fits, merge_or_explain(proposal, *conflict, workspace, who.agent));

@@ -45,8 +45,9 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
 /// Errors: kConflict `config.changed_on_branch`; those of GitBranch.
 [[nodiscard]] Result<JudgedTree> follow_branch(const WorkspaceState& workspace);
 
-/// How often one commit is merged and judged again because its branch moved. Then it is a conflict.
-inline constexpr int kMaxBranchMoves = 8;
+/// How often one commit is merged and judged again because its files changed or its branch moved.
+/// Then it is a conflict: others are faster than the gate.
+inline constexpr int kMaxMerges = 8;
 
 /// Judges a proposal, and publishes it if the gate approves. Records every outcome before it
 /// returns; a commit also writes the pending records of `recorder`. Calls `on_number`, if given,

@@ -75,9 +75,8 @@ TEST_F(GitWorkspaceTest, ACommitMovesTheBranchAndTheViewFollows) {
   EXPECT_EQ(workspace->log()->size(), 2U);
 }
 
-// Limit: kMaxBranchMoves of engine/pipeline/decide.h
 TEST_F(GitWorkspaceTest, ABranchThatMovesAgainAndAgainIsAConflict) {
-  for (const int moves : {kMaxBranchMoves, kMaxBranchMoves + 1}) {
+  for (const int moves : {kMaxMerges, kMaxMerges + 1}) {
     const auto workspace = open();
     auto transaction = workspace->begin();
     const std::string name = "n" + std::to_string(moves) + ".json";
@@ -91,7 +90,7 @@ TEST_F(GitWorkspaceTest, ABranchThatMovesAgainAndAgainIsAConflict) {
     const auto committed = transaction->commit(options);
     ASSERT_TRUE(committed.has_value()) << committed.error().message;
     EXPECT_EQ(judged, moves);
-    if (moves == kMaxBranchMoves) {
+    if (moves == kMaxMerges) {
       EXPECT_NE(std::get_if<Receipt>(&*committed), nullptr);
       continue;
     }

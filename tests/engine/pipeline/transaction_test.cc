@@ -12,6 +12,7 @@
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/agent_session.h"
+#include "engine/pipeline/decide.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/maintenance.h"
 #include "engine/pipeline/workspace_state.h"
@@ -69,6 +70,57 @@ TEST_F(TransactionTest, GarbageIsClearedAfterTheRecoveryOfAKilledCommit) {
   const auto cleared = clear_garbage(*workspace, false);
   ASSERT_TRUE(cleared) << cleared.error().message;
   EXPECT_EQ(tree_.read("a.txt"), "new\n");
+}
+
+// Limit: kMaxMerges of engine/pipeline/decide.h
+TEST_F(TransactionTest, ACommitIsMergedWithManySavesButNotForever) {
+  for (const int saves : {kMaxMerges, kMaxMerges + 1}) {
+    tree_.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
+    const auto workspace = open();
+    Transaction transaction = begin(*workspace);
+    ASSERT_TRUE(transaction.edit("a.txt", "one", "ONE"));
+    ASSERT_TRUE(transaction.write("data.json", "[" + std::to_string(saves) + "]\n"));
+    int saved = 0;
+    CommitRequest request;
+    request.on_progress = [&](const GateProgress& progress) {
+      if (progress.done != progress.total || saved == saves) return;
+      tree_.write("a.txt", "one\ntwo\nthree\nfour\nsave " + std::to_string(++saved) + "\n");
+    };
+    const auto outcome = transaction.commit(request);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(saved, saves);
+    const bool is_merged = saves == kMaxMerges;
+    EXPECT_EQ(std::holds_alternative<Receipt>(*outcome), is_merged);
+    EXPECT_EQ(tree_.read("a.txt"), (is_merged ? "ONE" : "one") +
+                                       std::string("\ntwo\nthree\nfour\nsave ") +
+                                       std::to_string(saves) + "\n");
+  }
+}
+
+TEST_F(TransactionTest, ACommitThatLosesRacesKeepsOthersOutUntilItIsMade) {
+  tree_.write("galley.toml",
+              "[commit]\nlock_timeout_ms = 50\n[[validator]]\nbuiltin = \"conflict_markers\"\n");
+  const auto workspace = open();
+  const auto rival = open();
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("a.txt", "one", "ONE"));
+  int won = 0;
+  std::string kept_out;
+  CommitRequest request;
+  request.on_progress = [&](const GateProgress& progress) {
+    if (progress.done != progress.total) return;
+    Transaction other = begin(*rival);
+    ASSERT_TRUE(other.write("a.txt", tree_.read("a.txt") + "more\n"));
+    const auto made = other.commit();
+    if (made) ++won;
+    if (!made) kept_out = made.error().reason;
+  };
+  const auto outcome = transaction.commit(request);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+  EXPECT_EQ(won, 3);
+  EXPECT_EQ(kept_out, "commit.locked");
+  EXPECT_EQ(tree_.read("a.txt"), "ONE\ntwo\nthree\nmore\nmore\nmore\n");
 }
 
 TEST_F(TransactionTest, TheNumberOfATurnWithCommitsSurvivesTheClearingOfItsSession) {
