@@ -332,7 +332,8 @@ class BranchAttempt {
   const Proposal& proposal_;
   const std::string boot_ = options_.boot_id ? *options_.boot_id : current_boot_id();
   const std::string session_ = target_.state.session(boot_);
-  std::optional<WriterLock> lock_;
+  std::optional<WriterLock> own_lock_;
+  WriterLock* lock_ = nullptr;
   Journal journal_;
   std::unique_ptr<WritableDirectory> slot_;
 };
@@ -362,7 +363,11 @@ Result<PublishOutcome> BranchAttempt::run(const CommitMeta& meta) {
 }
 
 Result<void> BranchAttempt::lock() {
-  GALLEY_ASSIGN(lock_, WriterLock::take(target_.state, clock_, options_.lock_timeout));
+  lock_ = options_.lock;
+  if (lock_ == nullptr) {
+    GALLEY_ASSIGN(own_lock_, WriterLock::take(target_.state, clock_, options_.lock_timeout));
+    lock_ = &*own_lock_;
+  }
   RecoveryOptions recovery;
   recovery.boot_id = boot_;
   recovery.audit = options_.audit;

@@ -623,7 +623,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     }
     // Others that commit as often would win each race again. They wait for a quick gate.
     const bool takes_lock = merges >= kRacesWithoutLock && judged_for < kMaxJudgedUnderLock;
-    if (takes_lock && !held && workspace.place.branch() == nullptr) {
+    if (takes_lock && !held) {
       GALLEY_ASSIGN(held, workspace.persistent.lock());
       attempt.lock = &*held;
     }

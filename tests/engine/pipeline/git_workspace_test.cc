@@ -101,6 +101,33 @@ TEST_F(GitWorkspaceTest, ABranchThatMovesAgainAndAgainIsAConflict) {
   }
 }
 
+TEST_F(GitWorkspaceTest, ACommitThatLosesRacesKeepsOthersOutUntilItIsMade) {
+  scratch_.git("checkout -q main");
+  scratch_.write("galley.toml", std::string(kBranchRules) + "[commit]\nlock_timeout_ms = 50\n");
+  scratch_.commit("rules");
+  scratch_.git("checkout -q other");
+  const auto workspace = open();
+  const auto rival = open();
+  auto transaction = workspace->begin();
+  ASSERT_TRUE(transaction->write("mine.json", "{}\n").has_value());
+  int won = 0;
+  std::string kept_out;
+  CommitRequest options;
+  options.on_progress = [&](const Verdict::Progress& progress) {
+    if (progress.done != progress.total || !kept_out.empty()) return;
+    auto other = rival->begin();
+    ASSERT_TRUE(other->write("n" + std::to_string(won), "x\n").has_value());
+    const auto made = other->commit();
+    if (made) ++won;
+    if (!made) kept_out = made.error().reason;
+  };
+  const auto committed = transaction->commit(options);
+  ASSERT_TRUE(committed.has_value()) << committed.error().message;
+  EXPECT_NE(std::get_if<Receipt>(&*committed), nullptr);
+  EXPECT_EQ(won, 3);
+  EXPECT_EQ(kept_out, "commit.locked");
+}
+
 TEST_F(GitWorkspaceTest, SerializableReadsAreComparedWithTheBranch) {
   scratch_.git("checkout -q main");
   scratch_.write("galley.toml", "[commit]\nisolation = \"serializable\"\n");
