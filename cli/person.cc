@@ -77,7 +77,7 @@ Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& ques
   GALLEY_ASSIGN(
       const bool is_yes,
       ask_about(session, **terminal, diff, text,
-                "Commit proposal " + proposal.hex().substr(0, kShownProposalDigits) + "?"));
+                "Approve proposal " + proposal.hex().substr(0, kShownProposalDigits) + "?"));
   return ApprovalAnswer{proposal, is_yes, "terminal"};
 }
 
