@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <utility>
 
 #include "base/hash.h"
 

@@ -21,7 +21,6 @@
 #include "server/acp/acp_proxy.h"
 #include "server/session/call_results.h"
 #include "server/session/conflict_answers.h"
-#include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/overlay/change_set.h"
 #include "staging/text/lines.h"

@@ -13,7 +13,6 @@
 #include "base/encoding.h"
 #include "base/file_mode.h"
 #include "base/limits.h"
-#include "base/printable.h"
 #include "cli/config_file.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/trust.h"

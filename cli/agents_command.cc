@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

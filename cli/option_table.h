@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/arguments.h"

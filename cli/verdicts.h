@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "base/result.h"
 #include "cli/session.h"
 #include "engine/policy/verdict_file.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>

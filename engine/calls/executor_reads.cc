@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "engine/calls/programs.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <string_view>
 
 #include "base/result.h"
 #include "staging/overlay/overlay.h"

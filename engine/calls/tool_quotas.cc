@@ -1,7 +1,6 @@
 #include "engine/calls/tool_quotas.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "tools/tool.h"
 #include "tools/tool_definition.h"

@@ -1,7 +1,6 @@
 #include "engine/check/work_tree_ends.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "engine/policy/verdict_key.h"
 
-#include <utility>
-
 #include "base/hash.h"
 
 namespace galley {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/limits.h"
-
 namespace galley {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "server/acp/message_lines.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace galley {

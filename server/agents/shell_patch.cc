@@ -1,7 +1,6 @@
 #include "server/agents/shell_patch.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/shell_word.h"
 #include "base/text.h"

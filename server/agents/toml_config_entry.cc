@@ -1,8 +1,6 @@
 #include "server/agents/toml_config_entry.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "engine/policy/toml_document.h"
 #include "server/agents/json_config_entry.h"

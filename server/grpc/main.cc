@@ -4,13 +4,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <future>
 #include <map>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "base/printable.h"
 #include "server/grpc/server.h"

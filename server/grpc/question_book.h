@@ -8,10 +8,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "server/grpc/serving_config.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "engine/commit/stage_directory.h"
 #include "engine/pipeline/agent_session.h"

@@ -1,7 +1,6 @@
 #include "staging/sandbox/retention_set.h"
 
 #include <thread>
-#include <utility>
 
 #include "base/file_mode.h"
 #include "base/hash.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
 #include <set>
 
 #include "base/file_mode.h"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/layer_trees.h"
