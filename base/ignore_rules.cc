@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
+
 namespace galley {
 
 namespace {
@@ -19,9 +21,7 @@ GlobList rules_in(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<std::string> patterns;
   while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    std::string_view line = take_line(text);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (Glob::parse(line)) patterns.emplace_back(line);
   }

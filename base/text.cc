@@ -7,6 +7,12 @@
 
 namespace galley {
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) lines.push_back(take_line(text));
+  return lines;
+}
+
 std::string join(const std::vector<std::string>& texts, std::string_view between) {
   std::string out;
   for (const std::string& text : texts) {

@@ -52,6 +52,15 @@ inline constexpr std::string_view kSpaceAndTab = " \t";
   return text.find_first_not_of(spaces) == std::string_view::npos;
 }
 
+/// Removes the first line from `text`, with its newline, and returns it without the newline.
+constexpr std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line;
+}
+/// The lines of a text. A last line without a newline counts; nothing follows the last newline.
+[[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
+
 /// Joins the texts, separated by `between`.
 [[nodiscard]] std::string join(const std::vector<std::string>& texts,
                                std::string_view between = ", ");

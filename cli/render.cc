@@ -50,10 +50,8 @@ std::string finding_place(const Finding& finding, const Hyperlinks* links) {
 /// Returns the output of a command without the characters that control a terminal.
 std::string indented_output(std::string_view output) {
   std::string text;
-  while (!output.empty()) {
-    const size_t end = std::min(output.find('\n'), output.size());
-    text += end == 0 ? "\n" : fmt::format("    {}\n", printable(output.substr(0, end)));
-    output.remove_prefix(std::min(end + 1, output.size()));
+  for (const std::string_view line : lines_of(output)) {
+    text += line.empty() ? "\n" : fmt::format("    {}\n", printable(line));
   }
   return text;
 }

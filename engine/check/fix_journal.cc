@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/text.h"
 #include "staging/overlay/node_text.h"
 
 namespace galley {
@@ -45,9 +46,7 @@ std::optional<FixJournal> parse_fix_journal(std::string_view text) {
   if (text.substr(end) != "end " + ContentId::of(text.substr(0, end)).hex() + "\n") return {};
   FixJournal journal;
   for (std::string_view rest = text.substr(0, end); !rest.empty();) {
-    const size_t newline = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, newline);
-    rest.remove_prefix(std::min(newline + 1, rest.size()));
+    std::string_view line = take_line(rest);
     if (line.starts_with(kFixMagic)) {
       journal.nonce = line.substr(kFixMagic.size());
       continue;

@@ -433,9 +433,8 @@ Result<std::vector<std::string>> GitCheck::State::merge_heads() const {
                 git.run({"rev-parse", "--path-format=absolute", "--git-path", "MERGE_HEAD"}));
   const auto text = read_host_file(without_line_end(place), kMaxBytes);
   if (!text) return heads;
-  for (size_t begin = 0, end = 0; begin < text->size(); begin = end + 1) {
-    end = std::min(text->find('\n', begin), text->size());
-    GALLEY_ASSIGN(std::string commit, resolve(text->substr(begin, end - begin), "commit"));
+  for (const std::string_view line : lines_of(*text)) {
+    GALLEY_ASSIGN(std::string commit, resolve(std::string(line), "commit"));
     heads.push_back(std::move(commit));
   }
   return heads;

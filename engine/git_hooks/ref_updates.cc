@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "engine/policy/config.h"
 #include "staging/git/merged_tree.h"
 
@@ -67,10 +68,7 @@ std::vector<std::string_view> words_of(std::string_view line, size_t count) {
 
 Result<std::vector<RefUpdate>> parse_lines(std::string_view text, const WordOrder& order) {
   std::vector<RefUpdate> updates;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view line : lines_of(text)) {
     if (updates.size() == kMaxRefUpdates) {
       return fail(ErrorKind::kQuota, "limit.ref_updates",
                   "this push changes more than " + std::to_string(kMaxRefUpdates) +
@@ -115,23 +113,14 @@ constexpr const char* kMaxHolders = "--count=8";
 constexpr size_t kMaxSearchedRefs = 2'000;
 constexpr size_t kMaxSearches = 16;
 
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 /// The commits that git-rev-list(1) lists.
 Result<std::vector<std::string>> rev_list(const GitProgram& git, std::vector<std::string> words,
                                           const std::vector<std::string>& more = {}) {
   words.insert(words.begin(), "rev-list");
   words.insert(words.end(), more.begin(), more.end());
   GALLEY_ASSIGN(const std::string said, git.run(words));
-  return lines_of(said);
+  const auto lines = lines_of(said);
+  return std::vector<std::string>(lines.begin(), lines.end());
 }
 
 /// The commit that a revision names; empty: it does not exist or is not here.
@@ -246,8 +235,8 @@ class KnownContent {
     GALLEY_ASSIGN(const std::string names,
                   git_.run({"for-each-ref", "--sort=-creatordate", kMaxHolders,
                             "--format=%(refname)", "--contains=" + commit, known_.refs}));
-    for (const std::string& name : lines_of(names)) {
-      GALLEY_ASSIGN(const std::string tip, commit_of(git_, name));
+    for (const std::string_view name : lines_of(names)) {
+      GALLEY_ASSIGN(const std::string tip, commit_of(git_, std::string(name)));
       std::vector<std::string>& same = range_.same;
       if (tip.empty() || std::find(same.begin(), same.end(), tip) != same.end()) continue;
       GALLEY_ASSIGN(const bool is_same, counts(tip, rules));

@@ -52,12 +52,11 @@ Result<std::vector<RunHistory>> RunRepository::history(const std::vector<RunRef>
                                         "--max-count=" + std::to_string(RunHistory::kListed)},
                                        ref.id)));
     RunHistory history{ref, {}, *count};
-    for (size_t at = 0; at < log.size();) {
-      const size_t end = std::min(log.find('\n', at), log.size());
-      const size_t space = std::min(log.find(' ', at), end);
+    for (const std::string_view line : lines_of(log)) {
+      const size_t space = std::min(line.find(' '), line.size());
+      const size_t subject = std::min(space + 1, line.size());
       history.newest.push_back(
-          {log.substr(at, space - at), log.substr(std::min(space + 1, end), end - space - 1)});
-      at = end + 1;
+          {std::string(line.substr(0, space)), std::string(line.substr(subject))});
     }
     all.push_back(std::move(history));
   }

@@ -127,21 +127,14 @@ class GitSearch {
     if (!text && is_nothing(text.error())) return {};
     if (!text) return fail(text.error());
     size_t count = 0;
-    for (size_t start = 0; start < text->size() && count < kMaxSubmodules;) {
-      const size_t end = std::min(text->find('\n', start), text->size());
-      std::string_view line = std::string_view(*text).substr(start, end - start);
-      start = end + 1;
+    for (const std::string_view line : lines_of(*text)) {
+      if (count == kMaxSubmodules) break;
       const size_t equals = line.find('=');
       if (equals == line.npos) continue;
       constexpr std::string_view kAround = " \t\r\"";
-      const auto trimmed = [kAround](std::string_view part) {
-        const size_t first = part.find_first_not_of(kAround);
-        if (first == part.npos) return std::string_view();
-        return part.substr(first, part.find_last_not_of(kAround) - first + 1);
-      };
-      if (trimmed(line.substr(0, equals)) != "path") continue;
+      if (trim(line.substr(0, equals), kAround) != "path") continue;
       ++count;
-      const auto path = RelPath::parse(trimmed(line.substr(equals + 1)));
+      const auto path = RelPath::parse(trim(line.substr(equals + 1), kAround));
       if (path) GALLEY_TRY(look_at(*path));
     }
     return {};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "engine/policy/toml_document.h"
 
 // None of them has `only_new`. It needs a parser for every possible complaint of the command;
@@ -571,10 +572,7 @@ void note_package(const Directory& root, ProjectSurvey& found) {
 
 /// Finds `target: …`, but not `name := value` or pattern rules.
 void note_make_targets(const std::string& makefile, ProjectSurvey& found) {
-  for (size_t start = 0; start < makefile.size();) {
-    const size_t end = std::min(makefile.find('\n', start), makefile.size());
-    const std::string_view line = std::string_view(makefile).substr(start, end - start);
-    start = end + 1;
+  for (const std::string_view line : lines_of(makefile)) {
     const size_t colon = line.find(':');
     if (colon == line.npos || colon == 0 || line.starts_with('\t') || line.starts_with('#')) {
       continue;

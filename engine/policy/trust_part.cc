@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "engine/policy/toml_document.h"
 
 namespace galley {
@@ -157,21 +158,13 @@ std::string TrustPart::text() const {
 
 std::string TrustPart::brief() const {
   // A value is one line, because toml_quoted() escapes newlines.
-  const auto lines_of = [](const std::string& text) {
-    std::vector<std::string> lines;
-    for (size_t start = 0; start < text.size();) {
-      const size_t end = text.find('\n', start);
-      lines.push_back(text.substr(start, end - start + 1));
-      start = end + 1;
-    }
-    return lines;
-  };
-  const std::vector<std::string> usual = lines_of(validator_text(ValidatorConfig()));
+  const std::string defaults = validator_text(ValidatorConfig());
+  const std::vector<std::string_view> usual = lines_of(defaults);
   std::string all;
   for (const TrustEntry& entry : entries) {
-    for (const std::string& line : lines_of(entry.text)) {
-      const bool is_heading = line.starts_with('[');
-      if (is_heading || std::find(usual.begin(), usual.end(), line) == usual.end()) all += line;
+    for (const std::string_view line : lines_of(entry.text)) {
+      const bool is_usual = std::find(usual.begin(), usual.end(), line) != usual.end();
+      if (line.starts_with('[') || !is_usual) all.append(line).append("\n");
     }
   }
   return all;

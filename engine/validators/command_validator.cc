@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/printable.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/validator.h"
 #include "engine/validators/file_validator.h"
@@ -508,10 +509,7 @@ std::string missing_program(const ValidatorConfig& config, const CommandResult& 
   const bool has_module = module != config.command.end() && module + 1 != config.command.end();
   const std::string no_module = has_module ? ": No module named " + *(module + 1) : "";
   const std::string errors = result.standard_error.text();
-  for (size_t start = 0; start < errors.size();) {
-    const size_t end = std::min(errors.find('\n', start), errors.size());
-    const std::string_view line = std::string_view(errors).substr(start, end - start);
-    start = end + 1;
+  for (const std::string_view line : lines_of(errors)) {
     // In a traceback the name is in quotes.
     const bool is_no_module = has_module && line.find(no_module) != line.npos;
     if (is_no_module || is_make_saying_missing(line)) {

@@ -144,9 +144,7 @@ CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
   bool is_message = false;
   bool is_after_blank = false;
   bool is_below_subject = false;
-  while (!commit.empty()) {
-    const std::string_view line = commit.substr(0, commit.find('\n'));
-    commit.remove_prefix(std::min(line.size() + 1, commit.size()));
+  for (const std::string_view line : lines_of(commit)) {
     if (is_message && !line.empty()) {
       if (is_after_blank) facts.has_line = false;
       facts.has_line |= is_below_subject && line == line_searched;
@@ -223,10 +221,8 @@ JobReceipt refused(const Job& job, const Refused& no,
     while (std::ranges::count(output, '\n') >= kMostPrintedLines) {
       output.remove_prefix(output.find('\n') + 1);
     }
-    while (!output.empty()) {
-      const std::string line(output.substr(0, output.find('\n')));
-      output.remove_prefix(std::min(line.size() + 1, output.size()));
-      on_progress("printed " + printable_line(public_text(line, kMostFoundBytes)));
+    for (const std::string_view line : lines_of(output)) {
+      on_progress("printed " + printable_line(public_text(std::string(line), kMostFoundBytes)));
     }
   }
   return made;
@@ -311,11 +307,8 @@ Result<void> make_room(const GitProgram& git, const std::string& branch) {
   const size_t end = branch.find('/', std::string_view("refs/heads/").size());
   GALLEY_ASSIGN(const std::string listed,
                 git.run({"for-each-ref", "--format=%(refname)", branch.substr(0, end)}));
-  std::string_view rest = listed;
-  while (!rest.empty()) {
-    const std::string name(rest.substr(0, rest.find('\n')));
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-    GALLEY_TRY(git.run({"update-ref", "-d", name}));
+  for (const std::string_view name : lines_of(listed)) {
+    GALLEY_TRY(git.run({"update-ref", "-d", std::string(name)}));
   }
   return {};
 }

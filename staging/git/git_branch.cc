@@ -64,9 +64,7 @@ struct PushedRef {
 
 PushedRef pushed_ref(std::string_view output) {
   PushedRef told;
-  while (!output.empty()) {
-    const std::string_view line = output.substr(0, output.find('\n'));
-    output.remove_prefix(std::min(line.size() + 1, output.size()));
+  for (const std::string_view line : lines_of(output)) {
     if (line.size() < 2 || line[1] != '\t') continue;
     told.flag = line[0];
     told.summary = line.substr(line.rfind('\t') + 1);
@@ -82,9 +80,7 @@ PushedRef pushed_ref(std::string_view output) {
 std::string words_of_remote(std::string_view complaint, std::string_view why) {
   constexpr std::string_view kHead = "remote: ";
   std::string words;
-  while (!complaint.empty()) {
-    const std::string_view line = complaint.substr(0, complaint.find('\n'));
-    complaint.remove_prefix(std::min(line.size() + 1, complaint.size()));
+  for (const std::string_view line : lines_of(complaint)) {
     if (!line.starts_with(kHead)) continue;
     words += (words.empty() ? "" : " ") + std::string(trim(line.substr(kHead.size())));
   }
@@ -240,10 +236,7 @@ Result<GitWorkPlace> GitBranch::work_tree_with_it() const {
   }
   GALLEY_ASSIGN(const std::string listed, repository_.git.run({"worktree", "list", "--porcelain"}));
   bool has_branch = false;
-  std::string_view rest = listed;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (const std::string_view line : lines_of(listed)) {
     constexpr std::string_view kPlace = "worktree ";
     if (line.starts_with(kPlace) && has_branch) break;
     if (line.starts_with(kPlace)) place.path = line.substr(kPlace.size());
@@ -271,10 +264,7 @@ Result<std::string> GitBranch::unfinished_work() const {
       const auto path = RelPath::parse(place + file);
       const auto text = path ? read_file(*common, *path, kMaxWorkFileBytes) : fail(path.error());
       if (!text) continue;
-      std::string_view rest = *text;
-      while (!rest.empty()) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      for (const std::string_view line : lines_of(*text)) {
         if (line != name_ && std::string(kBranchPrefix).append(line) != name_) continue;
         return repository_.layout.common_directory + "/" + place + file;
       }

@@ -83,9 +83,7 @@ std::optional<std::string> git_value_in(std::string_view git_config, std::string
   std::optional<std::string> found;
   bool is_meant = false;
   while (!git_config.empty()) {
-    const size_t end = std::min(git_config.find('\n'), git_config.size());
-    std::string_view line = trimmed(git_config.substr(0, end));
-    git_config.remove_prefix(std::min(end + 1, git_config.size()));
+    std::string_view line = trimmed(take_line(git_config));
     if (line.starts_with('[')) {
       const size_t close = std::min(line.find(']'), line.size());
       is_meant = is_word(trimmed(line.substr(1, close - 1)), section);

@@ -26,21 +26,11 @@ constexpr size_t kMaxWordsBytes = 400;
 constexpr size_t kMaxDotGitBytes = 8192;
 constexpr size_t kMaxConfigBytes = size_t{16} << 20U;
 
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 /// The first line that begins with `head`, without it; empty: there is none.
 std::string line_after(std::string_view head, std::string_view complaint) {
-  for (const std::string& line : lines_of(complaint)) {
+  for (const std::string_view line : lines_of(complaint)) {
     if (line.starts_with(head)) return printable_line(line.substr(head.size()), kMaxWordsBytes);
   }
   return {};
@@ -53,7 +43,7 @@ std::string decisive_line(std::string_view complaint) {
     std::string words = line_after(head, complaint);
     if (!words.empty()) return words;
   }
-  for (const std::string& line : lines_of(complaint)) {
+  for (const std::string_view line : lines_of(complaint)) {
     if (!line.starts_with("hint: ")) return printable_line(line, kMaxWordsBytes);
   }
   return {};
@@ -460,10 +450,10 @@ Result<GitLayout> GitProgram::layout() const {
   layout.is_shallow = lines[0] == "true";
   layout.is_bare = lines[1] == "true";
   layout.object_format = lines[2];
-  GALLEY_ASSIGN(layout.git_directory, absolute_path(lines[3]));
-  GALLEY_ASSIGN(layout.common_directory, absolute_path(lines[4]));
+  GALLEY_ASSIGN(layout.git_directory, absolute_path(std::string(lines[3])));
+  GALLEY_ASSIGN(layout.common_directory, absolute_path(std::string(lines[4])));
   if (said.status != 0) return layout;
-  GALLEY_ASSIGN(layout.work_tree, absolute_path(lines.back()));
+  GALLEY_ASSIGN(layout.work_tree, absolute_path(std::string(lines.back())));
   GALLEY_TRY(check_outside({"git"}, layout.work_tree));
   // By `core.worktree` a repository can name any folder, and would get the trust that a person gave
   // that folder. Only the person's own environment may choose another work tree.

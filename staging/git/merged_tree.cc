@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "staging/git/git_program.h"
 
 namespace galley {
 namespace {
 
 constexpr size_t kMaxMergedSides = 8;
-
-std::vector<std::string> revisions_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -29,7 +20,8 @@ Result<std::vector<std::string>> independent(const GitProgram& git,
   std::vector<std::string> words = {"merge-base", "--independent"};
   words.insert(words.end(), commits.begin(), commits.end());
   GALLEY_ASSIGN(const std::string said, git.run(words));
-  std::vector<std::string> left = revisions_of(said);
+  const auto lines = lines_of(said);
+  std::vector<std::string> left(lines.begin(), lines.end());
   // The first given commit stays first, because it is our side of the merge.
   const auto first = std::find(left.begin(), left.end(), commits.front());
   if (first != left.end()) std::rotate(left.begin(), first, first + 1);

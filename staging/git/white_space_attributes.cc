@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/git/git_files.h"
 
@@ -37,8 +38,7 @@ std::string tab_width_in(const std::string& rules) {
 WhiteSpaceAttributes::Lines WhiteSpaceAttributes::parse(std::string_view text) {
   Lines lines;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::string_view line = take_line(text);
     std::string_view pattern = take_word(line);
     if (pattern.size() > 2 && pattern.starts_with('"') && pattern.ends_with('"')) {
       pattern = pattern.substr(1, pattern.size() - 2);
