@@ -16,18 +16,6 @@ namespace {
 
 constexpr int kIndent = 2;
 
-std::string_view severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::kNote:
-      return "note";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
-  }
-  return "error";
-}
-
 /// The formats in which an option has an effect.
 enum class Scope : uint8_t {
   kEdits,    ///< all except tool calls, which have their own options

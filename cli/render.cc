@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -57,8 +56,6 @@ std::string indented_output(std::string_view output) {
 }
 
 std::string finding_text(const Finding& finding, bool has_color, const Hyperlinks* links) {
-  static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
-  const auto level = static_cast<size_t>(finding.severity);
   const std::string_view color = finding.severity == Severity::kError
                                      ? kRed
                                      : (finding.severity == Severity::kWarning ? kYellow : "");
@@ -66,8 +63,8 @@ std::string finding_text(const Finding& finding, bool has_color, const Hyperlink
   const std::string named = finding.path + ": ";  // as finding_place() begins
   if (message.starts_with(named)) message.remove_prefix(named.size());
   std::string text = fmt::format("{}{}: {} [{}]\n", finding_place(finding, links),
-                                 paint(kNames.at(level), color, has_color), printable_line(message),
-                                 printable_line(finding.rule));
+                                 paint(severity_name(finding.severity), color, has_color),
+                                 printable_line(message), printable_line(finding.rule));
   if (!finding.suppression.empty()) {
     text += fmt::format("  let pass: {}\n", printable_line(finding.suppression));
   }

@@ -80,11 +80,6 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-std::string_view level_of(Severity severity) {
-  if (severity == Severity::kError) return "error";
-  return severity == Severity::kWarning ? "warning" : "note";
-}
-
 Json region_of(const Finding& finding, CharacterColumns& lines) {
   Json region = {{"startLine", finding.line}};
   const uint32_t begin = lines.characters(finding.path, finding.line, finding.column);
@@ -103,7 +98,7 @@ Json sarif_result(const Finding& finding, size_t rule, CharacterColumns& lines) 
   if (!message.ends_with('.')) message += '.';
   Json result = {{"ruleId", finding.rule},
                  {"ruleIndex", rule},
-                 {"level", level_of(finding.severity)},
+                 {"level", severity_name(finding.severity)},
                  {"message", {{"text", message}}},
                  {"partialFingerprints", {{"galleyFinding/v2", finding.fingerprint}}}};
   if (!finding.suppression.empty()) {

@@ -4,6 +4,7 @@
 
 #include "base/printable.h"
 #include "cli/reports.h"
+#include "engine/policy/finding.h"
 
 // The reports in text formats, each with its own escaping. Text from a file or a program must not
 // end a field or begin a line.
@@ -13,11 +14,6 @@ namespace {
 
 // GitHub shows this much of a summary (1 MiB); the rest is only counted.
 constexpr size_t kMaxSummaryRows = 500;
-
-std::string_view severity_word(Severity severity) {
-  static constexpr std::string_view kWords[] = {"note", "warning", "error"};
-  return kWords[static_cast<size_t>(severity)];
-}
 
 std::string summary_place(const Finding& finding) {
   if (finding.path.empty()) return "the change as a whole";
@@ -67,7 +63,7 @@ std::string junit_case(const Finding& finding) {
         attributes, xml(finding.message), xml(finding.rule), xml(body));
   }
   return fmt::format("  <testcase {}>\n   <system-out>{}: {}</system-out>\n  </testcase>\n",
-                     attributes, severity_word(finding.severity), xml(body));
+                     attributes, severity_name(finding.severity), xml(body));
 }
 
 std::string junit_run(const Verdict::Run& run) {
@@ -205,7 +201,7 @@ std::string github_summary_report(const Preview& judged) {
       std::string message = markdown(finding.message);
       if (!finding.suppression.empty())
         message += " (let pass: " + markdown(finding.suppression) + ")";
-      text += fmt::format("| {} | {} | {} | {} |\n", severity_word(finding.severity),
+      text += fmt::format("| {} | {} | {} | {} |\n", severity_name(finding.severity),
                           markdown(summary_place(finding)), markdown(finding.rule), message);
     }
     if (verdict.findings.size() > kMaxSummaryRows) {

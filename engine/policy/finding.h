@@ -2,6 +2,7 @@
 
 #include <galley/verdict.h>
 
+#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -17,5 +18,11 @@ inline constexpr size_t kMaxFindingOutputBytes = size_t{8} << 10U;
 inline constexpr std::string_view kTooManyFindings = "gate.too_many_findings";
 
 using Severity = Finding::Severity;
+
+/// "note", "warning" or "error".
+[[nodiscard]] constexpr std::string_view severity_name(Severity severity) {
+  constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
+  return kNames.at(static_cast<size_t>(severity));
+}
 
 }  // namespace galley

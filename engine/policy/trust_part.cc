@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
+#include "engine/policy/finding.h"
 #include "engine/policy/toml_document.h"
 
 namespace galley {
@@ -19,11 +19,6 @@ std::string array_of(const List& list, Text text) {
 }
 
 std::string array_of(const std::vector<std::string>& texts) { return array_of(texts, toml_quoted); }
-
-std::string_view severity_name(Severity severity) {
-  static constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
-  return kNames[static_cast<size_t>(severity)];
-}
 
 /// All keys of a command validator: its files, accepted statuses and cache influence what runs as
 /// much as the command does.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/printable.h"
+#include "engine/policy/finding.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
 #include "staging/text/lines.h"
@@ -16,18 +17,6 @@ namespace galley {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string_view name_of(Severity severity) {
-  switch (severity) {
-    case Severity::kNote:
-      return "note";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
-  }
-  return "error";
-}
 
 /// The beginning of a line, cut between characters.
 std::string_view beginning_of(std::string_view line) {
@@ -170,7 +159,7 @@ class FileWriter {
 
 Json finding_of(const Finding& finding, const std::map<std::string, size_t>& files) {
   Json json = {{"rule", printable_line(finding.rule)},
-               {"severity", name_of(finding.severity)},
+               {"severity", severity_name(finding.severity)},
                {"message", printable_line(finding.message)}};
   if (!finding.path.empty()) json["path"] = printable_line(finding.path);
   const auto file = files.find(finding.path);

@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "engine/policy/finding.h"
 #include "server/session/conflict_answers.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
@@ -31,18 +32,6 @@ char letter_of(const Change& change) {
   if (change.is_create()) return 'A';
   if (change.is_delete()) return 'D';
   return change.is_type_change() ? 'T' : 'M';
-}
-
-const char* severity_name(Finding::Severity severity) {
-  switch (severity) {
-    case Finding::Severity::kNote:
-      return "note";
-    case Finding::Severity::kWarning:
-      return "warning";
-    case Finding::Severity::kError:
-      return "error";
-  }
-  return "error";
 }
 
 ordered_json finding_json(const Finding& finding) {
