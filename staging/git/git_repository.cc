@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -16,18 +15,6 @@ std::string without_slash(const char* path) {
   std::string text = path;
   while (text.size() > 1 && text.back() == '/') text.pop_back();
   return text;
-}
-
-GitOid oid_of(const git_oid& id) {
-  std::array<uint8_t, GitOid::kBytes> bytes{};
-  std::memcpy(bytes.data(), id.id, bytes.size());
-  return GitOid(bytes);
-}
-
-git_oid raw_oid(const GitOid& id) {
-  git_oid raw{};
-  std::memcpy(raw.id, id.bytes().data(), GitOid::kBytes);
-  return raw;
 }
 
 // Frees an object of libgit2 with its function from the table.
@@ -100,15 +87,6 @@ Result<git_index*> GitRepository::Handle::open_index(const std::string& work_tre
   return fail(git->error(code, "read the index of", work_tree));
 }
 
-Result<std::optional<GitEntry>> GitRepository::index_entry(const RelPath& path) const {
-  const auto& git = *handle_->git;
-  GALLEY_ASSIGN(git_index * index, handle_->open_index(work_tree_));
-  const Owned<git_index> owned(index, git.index_free);
-  const auto* entry = git.index_get_bypath(index, in_work_tree(path).c_str(), 0);
-  if (entry == nullptr) return std::optional<GitEntry>();
-  return std::optional<GitEntry>({entry->mode, oid_of(entry->id)});
-}
-
 Result<bool> GitRepository::tracks_below(const RelPath& path) const {
   const auto& git = *handle_->git;
   GALLEY_ASSIGN(git_index * index, handle_->open_index(work_tree_));
@@ -120,47 +98,6 @@ Result<bool> GitRepository::tracks_below(const RelPath& path) const {
     return fail(git.error(code, "look into the index of", work_tree_));
   }
   return code >= 0;
-}
-
-Result<std::optional<GitEntry>> GitRepository::head_entry(const RelPath& path) const {
-  const auto& git = *handle_->git;
-  GALLEY_ASSIGN(const auto head, head_commit());
-  if (!head) return std::optional<GitEntry>();
-  const git_oid id = raw_oid(*head);
-  git_commit* commit = nullptr;
-  int code = git.commit_lookup(&commit, handle_->repository, &id);
-  if (code < 0) return fail(git.error(code, "read commit", head->hex()));
-  const Owned<git_commit> owned_commit(commit, git.commit_free);
-  git_tree* tree = nullptr;
-  code = git.commit_tree(&tree, commit);
-  if (code < 0) return fail(git.error(code, "read the tree of commit", head->hex()));
-  const Owned<git_tree> owned_tree(tree, git.tree_free);
-  git_tree_entry* entry = nullptr;
-  code = git.tree_entry_bypath(&entry, tree, in_work_tree(path).c_str());
-  if (code == GIT_ENOTFOUND) return std::optional<GitEntry>();
-  if (code < 0) return fail(git.error(code, "read from HEAD", path.str()));
-  const Owned<git_tree_entry> owned_entry(entry, git.tree_entry_free);
-  return std::optional<GitEntry>(
-      {static_cast<uint32_t>(git.tree_entry_filemode(entry)), oid_of(*git.tree_entry_id(entry))});
-}
-
-Result<std::string> GitRepository::blob(const GitOid& id) const {
-  const auto& git = *handle_->git;
-  const git_oid raw = raw_oid(id);
-  git_blob* blob = nullptr;
-  const int code = git.blob_lookup(&blob, handle_->repository, &raw);
-  if (code < 0) return fail(git.error(code, "read blob", id.hex()));
-  const Owned<git_blob> owned(blob, git.blob_free);
-  return std::string(static_cast<const char*>(git.blob_rawcontent(blob)),
-                     static_cast<size_t>(git.blob_rawsize(blob)));
-}
-
-Result<std::optional<GitOid>> GitRepository::head_commit() const {
-  git_oid id{};
-  const int code = handle_->git->reference_name_to_id(&id, handle_->repository, "HEAD");
-  if (code == GIT_ENOTFOUND || code == GIT_EUNBORNBRANCH) return std::optional<GitOid>();
-  if (code < 0) return fail(handle_->git->error(code, "read HEAD of", work_tree_));
-  return std::optional<GitOid>(oid_of(id));
 }
 
 namespace {
@@ -212,21 +149,7 @@ std::string look_up_all(void* library, GitLibrary& git) {
   table.look_up("git_repository_index", git.repository_index);
   table.look_up("git_index_read", git.index_read);
   table.look_up("git_index_free", git.index_free);
-  table.look_up("git_index_get_bypath", git.index_get_bypath);
   table.look_up("git_index_find_prefix", git.index_find_prefix);
-  table.look_up("git_blob_lookup", git.blob_lookup);
-  table.look_up("git_blob_rawcontent", git.blob_rawcontent);
-  table.look_up("git_blob_rawsize", git.blob_rawsize);
-  table.look_up("git_blob_free", git.blob_free);
-  table.look_up("git_reference_name_to_id", git.reference_name_to_id);
-  table.look_up("git_commit_lookup", git.commit_lookup);
-  table.look_up("git_commit_tree", git.commit_tree);
-  table.look_up("git_commit_free", git.commit_free);
-  table.look_up("git_tree_entry_bypath", git.tree_entry_bypath);
-  table.look_up("git_tree_entry_id", git.tree_entry_id);
-  table.look_up("git_tree_entry_filemode", git.tree_entry_filemode);
-  table.look_up("git_tree_entry_free", git.tree_entry_free);
-  table.look_up("git_tree_free", git.tree_free);
   table.look_up("git_patch_from_buffers", git.patch_from_buffers);
   table.look_up("git_patch_to_buf", git.patch_to_buf);
   table.look_up("git_patch_free", git.patch_free);

@@ -1,25 +1,15 @@
 #pragma once
 
 #include <git2.h>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/hash.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 
 namespace galley {
-
-/// The entry of git's index or of a commit's tree at one path.
-struct GitEntry {
-  uint32_t mode = 0;  ///< git mode: 0100644, 0100755, 0120000, 0160000
-  GitOid blob;
-
-  bool operator==(const GitEntry&) const = default;
-};
 
 /// The git repository that contains a workspace, only for reading.
 ///
@@ -43,16 +33,8 @@ class GitRepository {
   /// The `.git` directory, absolute, without a trailing slash.
   [[nodiscard]] const std::string& git_directory() const { return git_directory_; }
 
-  /// The index entry (stage 0) of a workspace path; none if it is not tracked.
-  Result<std::optional<GitEntry>> index_entry(const RelPath& path) const;
   /// Whether the index has an entry below this workspace path.
   Result<bool> tracks_below(const RelPath& path) const;
-  /// The entry of a workspace path in HEAD's tree, if it has one.
-  Result<std::optional<GitEntry>> head_entry(const RelPath& path) const;
-  /// The stored bytes of a blob, without conversion of line endings.
-  Result<std::string> blob(const GitOid& id) const;
-  /// The commit that HEAD names; none in a repository without commits.
-  Result<std::optional<GitOid>> head_commit() const;
 
  private:
   struct Handle;
@@ -92,21 +74,7 @@ struct GitLibrary {
   decltype(&::git_repository_index) repository_index = nullptr;
   decltype(&::git_index_read) index_read = nullptr;
   decltype(&::git_index_free) index_free = nullptr;
-  decltype(&::git_index_get_bypath) index_get_bypath = nullptr;
   decltype(&::git_index_find_prefix) index_find_prefix = nullptr;
-  decltype(&::git_blob_lookup) blob_lookup = nullptr;
-  decltype(&::git_blob_rawcontent) blob_rawcontent = nullptr;
-  decltype(&::git_blob_rawsize) blob_rawsize = nullptr;
-  decltype(&::git_blob_free) blob_free = nullptr;
-  decltype(&::git_reference_name_to_id) reference_name_to_id = nullptr;
-  decltype(&::git_commit_lookup) commit_lookup = nullptr;
-  decltype(&::git_commit_tree) commit_tree = nullptr;
-  decltype(&::git_commit_free) commit_free = nullptr;
-  decltype(&::git_tree_entry_bypath) tree_entry_bypath = nullptr;
-  decltype(&::git_tree_entry_id) tree_entry_id = nullptr;
-  decltype(&::git_tree_entry_filemode) tree_entry_filemode = nullptr;
-  decltype(&::git_tree_entry_free) tree_entry_free = nullptr;
-  decltype(&::git_tree_free) tree_free = nullptr;
   decltype(&::git_patch_from_buffers) patch_from_buffers = nullptr;
   decltype(&::git_patch_to_buf) patch_to_buf = nullptr;
   decltype(&::git_patch_free) patch_free = nullptr;

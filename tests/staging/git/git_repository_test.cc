@@ -43,36 +43,6 @@ TEST_F(GitRepositoryTest, FindsItsWorkTreeAndGitDirectory) {
   EXPECT_EQ(repository.git_directory(), fs::canonical(scratch_.path()).string() + "/.git");
 }
 
-TEST_F(GitRepositoryTest, AWorkspaceBelowTheWorkTreeNamesItsOwnPaths) {
-  git("init -q");
-  write("sub/file", "x\n");
-  git("add -A");
-  const auto repository = open("/sub");
-  const auto entry = repository.index_entry(path_of("file"));
-  ASSERT_TRUE(entry.has_value() && entry->has_value());
-  EXPECT_EQ((*entry)->blob, GitOid::of_blob("x\n"));
-}
-
-TEST_F(GitRepositoryTest, ReadsIndexHeadAndBlobs) {
-  git("init -q");
-  EXPECT_FALSE(open().head_commit()->has_value());
-  write("f", "one\n");
-  git("add -A");
-  git("commit -qm first");
-  write("f", "two\n");
-  git("add -A");
-  const auto repository = open();
-  ASSERT_TRUE(repository.head_commit()->has_value());
-  EXPECT_EQ(*repository.head_entry(path_of("f")), (GitEntry{0100644, GitOid::of_blob("one\n")}));
-  EXPECT_EQ(*repository.index_entry(path_of("f")), (GitEntry{0100644, GitOid::of_blob("two\n")}));
-  EXPECT_EQ(*repository.blob(GitOid::of_blob("one\n")), "one\n");
-  EXPECT_FALSE(repository.index_entry(path_of("absent"))->has_value());
-  EXPECT_FALSE(repository.head_entry(path_of("absent"))->has_value());
-  const auto missing = repository.blob(GitOid::of_blob("never stored"));
-  ASSERT_FALSE(missing.has_value());
-  EXPECT_EQ(missing.error().reason, "git.failed");
-}
-
 TEST_F(GitRepositoryTest, ReportsWhetherAnythingBelowAPathIsTracked) {
   git("init -q");
   write("sub/dir/file", "x\n");
