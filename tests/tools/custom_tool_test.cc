@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "staging/sandbox/fake_command_runner.h"
+#include "doubles/fake_command_runner.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

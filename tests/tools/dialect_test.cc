@@ -2,7 +2,7 @@
 // permissions.
 #include <map>
 
-#include "staging/sandbox/fake_command_runner.h"
+#include "doubles/fake_command_runner.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "doubles/fake_command_runner.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_diff.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "support/tree_state.h"
 #include "tools/perform.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "staging/sandbox/fake_command_runner.h"
+#include "doubles/fake_command_runner.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "staging/sandbox/fake_command_runner.h"
+#include "doubles/fake_command_runner.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

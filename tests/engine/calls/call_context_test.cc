@@ -3,7 +3,7 @@
 #include <stop_token>
 
 #include "base/clock.h"
-#include "staging/sandbox/fake_command_runner.h"
+#include "doubles/fake_command_runner.h"
 #include "support/json_equality.h"
 #include "tests/engine/calls/executor_fixture.h"
 #include "tools/tool_definition.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "doubles/fake_command_runner.h"
 #include "doubles/memory_directory.h"
-#include "staging/sandbox/fake_command_runner.h"
 
 namespace galley {
 namespace {

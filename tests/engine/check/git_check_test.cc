@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "doubles/fake_command_runner.h"
 #include "engine/pipeline/trust.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/public_methods.h"
 #include "support/scratch_repository.h"
 

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include <galley/workspace.h>
+#include "doubles/fake_command_runner.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/json_equality.h"
 #include "support/temp_directory.h"
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include <galley/workspace.h>
+#include "doubles/fake_command_runner.h"
 #include "engine/pipeline/inner_transaction.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "tests/engine/pipeline/any_object.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "doubles/fake_command_runner.h"
 #include "engine/pipeline/stored_tools.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "tools/registry.h"
 #include "tools/tool.h"

@@ -5,12 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doubles/fake_command_runner.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/workspace_state.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/own_file.h"
 #include "support/temp_directory.h"
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <galley/workspace.h>
+#include "doubles/fake_command_runner.h"
 #include "engine/calls/executor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
@@ -23,7 +24,6 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/validators/bisect.h"
 #include "engine/validators/fix.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/own_file.h"
 #include "support/public_methods.h"
 #include "support/temp_directory.h"

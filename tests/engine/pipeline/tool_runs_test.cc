@@ -14,10 +14,10 @@
 #include <stdexcept>
 #include <thread>
 
+#include "doubles/fake_command_runner.h"
 #include "engine/calls/executor.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/workspace_state.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/manual_clock.h"
 #include "support/temp_directory.h"
 #include "tests/engine/pipeline/any_object.h"

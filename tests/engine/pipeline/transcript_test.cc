@@ -10,10 +10,10 @@
 
 #include <galley/testing/mock_tool.h>
 #include <galley/testing/temporary_workspace.h>
+#include "doubles/fake_command_runner.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/replay.h"
 #include "engine/pipeline/transaction_state.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "tools/json_input.h"
 #include "tools/schema.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "staging/sandbox/fake_command_runner.h"
+#include "doubles/fake_command_runner.h"
 #include "support/scratch_repository.h"
 #include "support/tree_state.h"
 

@@ -1,8 +1,8 @@
 #include "engine/validators/command_validator.h"
 #include "base/limits.h"
 
+#include "doubles/fake_command_runner.h"
 #include "engine/validators/fix.h"
-#include "staging/sandbox/fake_command_runner.h"
 #include "validator_fixture.h"
 
 namespace galley {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "staging/sandbox/fake_command_runner.h"
+#include "doubles/fake_command_runner.h"
 #include "staging/sandbox/process_streams.h"
 #include "tools/tool_fixture.h"
 
