@@ -529,7 +529,7 @@ int judge_request(Session& session, HookTimer& timer) {
 
 }  // namespace
 
-int run_agent_hook(Session& session) {
+Result<int> run_agent_hook(Session& session) {
   deny_on_faults();
   HookTimer timer;
   return judge_request(session, timer);

@@ -562,9 +562,8 @@ Result<int> list_agents(Session& session) {
 
 }  // namespace
 
-int run_agents(Session& session) {
-  const bool is_list = session.arguments().subcommand == "list";
-  return session.finish(is_list ? list_agents(session) : change(session));
+Result<int> run_agents(Session& session) {
+  return session.arguments().subcommand == "list" ? list_agents(session) : change(session);
 }
 
 }  // namespace galley

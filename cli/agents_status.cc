@@ -192,16 +192,14 @@ Result<int> follow_overlaps(Session& session, const Workspace& workspace,
   }
 }
 
-Result<int> agents_status(Session& session) {
+}  // namespace
+
+Result<int> run_agents_status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const WorkspaceActivity activity, activity_of(*workspace));
   show_activity(session, activity, place_of(*workspace).clock().wall_ns());
   if (!session.arguments().agents.follow) return kExitDone;
   return follow_overlaps(session, *workspace, activity);
 }
-
-}  // namespace
-
-int run_agents_status(Session& session) { return session.finish(agents_status(session)); }
 
 }  // namespace galley

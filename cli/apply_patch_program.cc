@@ -101,7 +101,7 @@ bool is_apply_patch(std::string_view argv0) {
   return name == "apply_patch" || name == "applypatch";
 }
 
-int run_apply_patch(Session& session) {
+Result<int> run_apply_patch(Session& session) {
   const std::vector<std::string>& words = session.arguments().words;
   if (words.size() > 1) {
     session.terminal().print_message("apply_patch takes exactly one argument.\n");

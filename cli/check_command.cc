@@ -169,9 +169,8 @@ Result<int> check_repository(Session& session) {
 
 }  // namespace
 
-int run_check(Session& session) {
-  const bool is_transaction = !session.arguments().tx.empty();
-  return session.finish(is_transaction ? check_transaction(session) : check_repository(session));
+Result<int> run_check(Session& session) {
+  return session.arguments().tx.empty() ? check_repository(session) : check_transaction(session);
 }
 
 }  // namespace galley

@@ -340,7 +340,7 @@ std::string candidate_line(const CompletionCandidate& candidate) {
 
 /// `galley complete -- WORD...`, for the scripts of the shells. Errors are not printed, because
 /// they would appear in the command line that is being typed.
-int run_complete(Session& session) {
+Result<int> run_complete(Session& session) {
   const OptionTable table;
   const Completion completion = complete(table, session.arguments().words);
   std::string text;
@@ -368,7 +368,7 @@ int run_complete(Session& session) {
   return kExitDone;
 }
 
-int run_completions(Session& session) {
+Result<int> run_completions(Session& session) {
   const std::string& shell = session.arguments().name;
   const std::string script(completion_script(shell));
   if (session.is_json()) {

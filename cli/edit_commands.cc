@@ -549,63 +549,6 @@ int finish_rejects(Session& session, const Staged& staged, int status) {
   return status == kExitDone ? kExitNo : status;
 }
 
-Result<int> preview_edit(Session& session) {
-  Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  TransactionOptions options = session.transaction_options();
-  options.is_preview = true;
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
-  if (!staged.fits) return no(session, document, staged);
-  add_rejects(staged, document);
-  if (!staged.report.empty()) session.say_lines(staged.report);
-  if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
-  if (session.arguments().edit.check && !session.is_json()) {
-    return finish_rejects(session, staged, kExitDone);
-  }
-  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
-  GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
-  if (is_reported) {
-    return finish_rejects(session, staged, preview.verdict.is_approved() ? kExitDone : kExitNo);
-  }
-  GALLEY_TRY(show_preview(session, preview, document));
-  GALLEY_ASSIGN(const int status, finish_verdict(session, preview.verdict, document));
-  return finish_rejects(session, staged, status);
-}
-
-Result<int> apply_edit(Session& session) {
-  const Arguments& arguments = session.arguments();
-  // git apply does not apply either with the options that show sizes.
-  const bool only_shows = arguments.diff.stat || arguments.diff.numstat;
-  if (arguments.edit.check || arguments.dry_run || only_shows) return preview_edit(session);
-  Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
-  GALLEY_TRY(begin_transcript(session, transaction));
-  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
-  if (!staged.fits) {
-    // It writes the records of the calls.
-    if (document.contains("calls")) GALLEY_TRY(transaction.rollback());
-    return no(session, document, staged);
-  }
-  add_rejects(staged, document);
-  if (!staged.report.empty()) session.say_lines(staged.report);
-  if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
-  CommitRequest request;
-  request.tool = "apply";
-  request.on_progress = session.commit_progress();
-  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
-  std::string next;
-  if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
-    GALLEY_ASSIGN(next, stage_markers(session, stored, outcome.proposal, {}, document));
-    if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
-  }
-  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
-  if (!next.empty()) session.say(next);
-  return finish_rejects(session, staged, status);
-}
-
 // --- edits explain --------------------------------------------------------------------------
 
 std::string explain_reading(const ReadDocument& read) {
@@ -660,8 +603,27 @@ std::string explain_calls(const Json& calls) {
   return out;
 }
 
+}  // namespace
+
+/// Stages in an open transaction. Without --check the edit stays staged until a commit.
+Result<int> run_stage(Session& session) {
+  Json document = {{"schema", "galley.stage/1"}, {"ok", true}};
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
+  document["tx"] = transaction.id();
+  const Overlay::Entries before = overlay_of(transaction).entries();
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  if (!staged.fits) return no(session, document, staged);
+  add_rejects(staged, document);
+  if (!staged.report.empty()) session.say_lines(staged.report);
+  const bool is_kept = !session.arguments().edit.check && !session.arguments().dry_run;
+  if (is_kept) GALLEY_TRY(transaction.save());
+  GALLEY_TRY(show_staged(session, transaction, before, document));
+  return finish_rejects(session, staged, kExitDone);
+}
+
 /// Stages the documents in a preview, and prints how they were read and placed.
-Result<int> explain_edit(Session& session) {
+Result<int> run_edits_explain(Session& session) {
   Json document = {{"schema", "galley.edits-explain/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   TransactionOptions options = session.transaction_options();
@@ -705,28 +667,61 @@ Result<int> explain_edit(Session& session) {
   return is_whole ? kExitDone : kExitNo;
 }
 
-/// Stages in an open transaction. Without --check the edit stays staged until a commit.
-Result<int> stage_edit(Session& session) {
-  Json document = {{"schema", "galley.stage/1"}, {"ok", true}};
+Result<int> run_preview(Session& session) {
+  Json document = {{"schema", "galley.preview/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
-  document["tx"] = transaction.id();
-  const Overlay::Entries before = overlay_of(transaction).entries();
+  TransactionOptions options = session.transaction_options();
+  options.is_preview = true;
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
-  const bool is_kept = !session.arguments().edit.check && !session.arguments().dry_run;
-  if (is_kept) GALLEY_TRY(transaction.save());
-  GALLEY_TRY(show_staged(session, transaction, before, document));
-  return finish_rejects(session, staged, kExitDone);
+  if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
+  if (session.arguments().edit.check && !session.is_json()) {
+    return finish_rejects(session, staged, kExitDone);
+  }
+  GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
+  GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
+  if (is_reported) {
+    return finish_rejects(session, staged, preview.verdict.is_approved() ? kExitDone : kExitNo);
+  }
+  GALLEY_TRY(show_preview(session, preview, document));
+  GALLEY_ASSIGN(const int status, finish_verdict(session, preview.verdict, document));
+  return finish_rejects(session, staged, status);
 }
 
-}  // namespace
-
-int run_stage(Session& session) { return session.finish(stage_edit(session)); }
-int run_edits_explain(Session& session) { return session.finish(explain_edit(session)); }
-int run_preview(Session& session) { return session.finish(preview_edit(session)); }
-int run_apply(Session& session) { return session.finish(apply_edit(session)); }
+Result<int> run_apply(Session& session) {
+  const Arguments& arguments = session.arguments();
+  // git apply does not apply either with the options that show sizes.
+  const bool only_shows = arguments.diff.stat || arguments.diff.numstat;
+  if (arguments.edit.check || arguments.dry_run || only_shows) return run_preview(session);
+  Json document = {{"schema", "galley.apply/1"}, {"ok", true}};
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
+  GALLEY_TRY(begin_transcript(session, transaction));
+  GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
+  if (!staged.fits) {
+    // It writes the records of the calls.
+    if (document.contains("calls")) GALLEY_TRY(transaction.rollback());
+    return no(session, document, staged);
+  }
+  add_rejects(staged, document);
+  if (!staged.report.empty()) session.say_lines(staged.report);
+  if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
+  CommitRequest request;
+  request.tool = "apply";
+  request.on_progress = session.commit_progress();
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  std::string next;
+  if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
+    GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
+    GALLEY_ASSIGN(next, stage_markers(session, stored, outcome.proposal, {}, document));
+    if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
+  }
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
+  if (!next.empty()) session.say(next);
+  return finish_rejects(session, staged, status);
+}
 
 }  // namespace galley

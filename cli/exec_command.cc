@@ -416,7 +416,7 @@ int finish_command(Session& session, const Result<int>& status) {
 
 }  // namespace
 
-int run_at(Session& session) { return finish_command(session, at(session)); }
-int run_exec(Session& session) { return finish_command(session, exec(session)); }
+Result<int> run_at(Session& session) { return finish_command(session, at(session)); }
+Result<int> run_exec(Session& session) { return finish_command(session, exec(session)); }
 
 }  // namespace galley

@@ -436,7 +436,21 @@ Result<int> bring_back_turn(Session& session) {
                      "the workspace already is as it was after turn " + turn.name());
 }
 
-Result<int> undo(Session& session) {
+Json value_json(const QueryValue& value) {
+  return std::visit(
+      [](const auto& held) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
+          return nullptr;
+        } else {
+          return held;
+        }
+      },
+      value);
+}
+
+}  // namespace
+
+Result<int> run_undo(Session& session) {
   const Arguments& arguments = session.arguments();
   if (!arguments.of_session.empty() || !arguments.turn.empty()) {
     return take_back_together(session);
@@ -448,14 +462,35 @@ Result<int> undo(Session& session) {
   return undo_together(session, history, *workspace, {ids.begin(), ids.end()});
 }
 
-Result<int> redo(Session& session) {
+Result<int> run_redo(Session& session) {
   if (!session.arguments().turn.empty()) return bring_back_turn(session);
   return take_back(session, true, session.arguments().id, session.arguments().words);
 }
 
-// --- blame and query ------------------------------------------------------------------------
+Result<int> run_push(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const Workspace::Push pushed,
+                workspace->push(session.arguments().name, session.transaction_options()));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.push/1"},
+                       {"ok", true},
+                       {"branch", pushed.branch},
+                       {"address", pushed.address},
+                       {"from", pushed.from},
+                       {"to", pushed.to}});
+    return kExitDone;
+  }
+  const std::string where = pushed.branch + " at " + printable_line(pushed.address);
+  if (pushed.from == pushed.to) {
+    session.say(where + " has this commit already: " + pushed.to);
+  } else {
+    session.say(fmt::format("pushed {}: {} to {}", where,
+                            pushed.from.empty() ? "a new branch" : pushed.from, pushed.to));
+  }
+  return kExitDone;
+}
 
-Result<int> blame_file(Session& session) {
+Result<int> run_blame(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
   GALLEY_ASSIGN(const Blame blamed, workspace->blame(path.str(), session.arguments().global.agent));
@@ -487,19 +522,7 @@ Result<int> blame_file(Session& session) {
   return kExitDone;
 }
 
-Json value_json(const QueryValue& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
-          return nullptr;
-        } else {
-          return held;
-        }
-      },
-      value);
-}
-
-Result<int> query(Session& session) {
+Result<int> run_query(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const QueryResult result, workspace->query(session.arguments().name));
   Json document = {{"schema", "galley.query/1"}, {"ok", true}, {"columns", result.columns}};
@@ -530,38 +553,5 @@ Result<int> query(Session& session) {
   if (result.is_cut) session.say("there are more rows; add a LIMIT or a WHERE");
   return kExitDone;
 }
-
-// --- push -------------------------------------------------------------------------------------
-
-Result<int> push(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const Workspace::Push pushed,
-                workspace->push(session.arguments().name, session.transaction_options()));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.push/1"},
-                       {"ok", true},
-                       {"branch", pushed.branch},
-                       {"address", pushed.address},
-                       {"from", pushed.from},
-                       {"to", pushed.to}});
-    return kExitDone;
-  }
-  const std::string where = pushed.branch + " at " + printable_line(pushed.address);
-  if (pushed.from == pushed.to) {
-    session.say(where + " has this commit already: " + pushed.to);
-  } else {
-    session.say(fmt::format("pushed {}: {} to {}", where,
-                            pushed.from.empty() ? "a new branch" : pushed.from, pushed.to));
-  }
-  return kExitDone;
-}
-
-}  // namespace
-
-int run_undo(Session& session) { return session.finish(undo(session)); }
-int run_redo(Session& session) { return session.finish(redo(session)); }
-int run_push(Session& session) { return session.finish(push(session)); }
-int run_blame(Session& session) { return session.finish(blame_file(session)); }
-int run_query(Session& session) { return session.finish(query(session)); }
 
 }  // namespace galley

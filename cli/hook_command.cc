@@ -216,9 +216,8 @@ Result<int> change_hooks(Session& session) {
 
 }  // namespace
 
-int run_hook(Session& session) {
-  if (session.arguments().subcommand == "run") return session.finish(run_git_hook(session));
-  return session.finish(change_hooks(session));
+Result<int> run_hook(Session& session) {
+  return session.arguments().subcommand == "run" ? run_git_hook(session) : change_hooks(session);
 }
 
 }  // namespace galley

@@ -21,7 +21,7 @@ Result<bool> judge_update(Session& session, const RefUpdate& update, const std::
 [[nodiscard]] Result<bool> is_merging(const GitProgram& git);
 
 /// `galley hook install`, `uninstall` and `run`.
-int run_hook(Session& session);
+Result<int> run_hook(Session& session);
 
 /// `galley hook run NAME [ARGUMENT...]`: does the work of the git hook of this name, with the
 /// arguments and standard input that git passes.

@@ -69,52 +69,6 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
   return {};
 }
 
-Result<int> log(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  std::vector<TxSummary> transactions;
-  Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
-  std::string damage;
-  if (persistent_of(*workspace).state() != nullptr) {
-    const Arguments& arguments = session.arguments();
-    HistoryFilter filter;
-    filter.agent = arguments.global.agent;
-    filter.session = arguments.of_session;
-    filter.limit = arguments.limit;
-    if (!arguments.since.empty()) {
-      GALLEY_ASSIGN(filter.since_ns,
-                    parse_time_expression(arguments.since, place_of(*workspace).clock().wall_ns()));
-    }
-    if (!arguments.until.empty()) {
-      GALLEY_ASSIGN(filter.until_ns,
-                    parse_time_expression(arguments.until, place_of(*workspace).clock().wall_ns()));
-    }
-    filter.message = arguments.grep;
-    GALLEY_ASSIGN(filter.paths, named_paths(session));
-    GALLEY_ASSIGN(transactions, History(*persistent_of(*workspace).state()).list(filter));
-    GALLEY_ASSIGN(damage, damage_text(*persistent_of(*workspace).state(), transactions, document));
-  }
-  if (session.is_json()) {
-    GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
-    for (const TxSummary& summary : transactions) {
-      document["transactions"].push_back(transaction_json(summary, links));
-    }
-    session.print(document);
-    return kExitDone;
-  }
-  GALLEY_TRY(print_transactions(session, transactions, session.arguments().patch));
-  if (!damage.empty()) session.print_error_lines(damage);
-  if (!transactions.empty()) return kExitDone;
-  std::optional<TxId> latest;
-  if (persistent_of(*workspace).state() != nullptr) {
-    GALLEY_ASSIGN(latest, History(*persistent_of(*workspace).state()).latest());
-  }
-  const bool is_doubted = workspace->state_distrust() != nullptr;
-  session.say(is_doubted ? "there is no trusted history here"
-              : latest   ? "no transaction is like that"
-                         : "nothing was committed here yet");
-  return kExitDone;
-}
-
 /// `show ID:PATH`: prints the contents of a file after a transaction.
 /// The file as it was just after the transaction.
 Result<Content> file_after(const Workspace& workspace, const History& history, TxId id,
@@ -176,7 +130,55 @@ Result<int> show_turn(Session& session, const History& history) {
   return kExitDone;
 }
 
-Result<int> show(Session& session) {
+}  // namespace
+
+Result<int> run_log(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  std::vector<TxSummary> transactions;
+  Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
+  std::string damage;
+  if (persistent_of(*workspace).state() != nullptr) {
+    const Arguments& arguments = session.arguments();
+    HistoryFilter filter;
+    filter.agent = arguments.global.agent;
+    filter.session = arguments.of_session;
+    filter.limit = arguments.limit;
+    if (!arguments.since.empty()) {
+      GALLEY_ASSIGN(filter.since_ns,
+                    parse_time_expression(arguments.since, place_of(*workspace).clock().wall_ns()));
+    }
+    if (!arguments.until.empty()) {
+      GALLEY_ASSIGN(filter.until_ns,
+                    parse_time_expression(arguments.until, place_of(*workspace).clock().wall_ns()));
+    }
+    filter.message = arguments.grep;
+    GALLEY_ASSIGN(filter.paths, named_paths(session));
+    GALLEY_ASSIGN(transactions, History(*persistent_of(*workspace).state()).list(filter));
+    GALLEY_ASSIGN(damage, damage_text(*persistent_of(*workspace).state(), transactions, document));
+  }
+  if (session.is_json()) {
+    GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
+    for (const TxSummary& summary : transactions) {
+      document["transactions"].push_back(transaction_json(summary, links));
+    }
+    session.print(document);
+    return kExitDone;
+  }
+  GALLEY_TRY(print_transactions(session, transactions, session.arguments().patch));
+  if (!damage.empty()) session.print_error_lines(damage);
+  if (!transactions.empty()) return kExitDone;
+  std::optional<TxId> latest;
+  if (persistent_of(*workspace).state() != nullptr) {
+    GALLEY_ASSIGN(latest, History(*persistent_of(*workspace).state()).latest());
+  }
+  const bool is_doubted = workspace->state_distrust() != nullptr;
+  session.say(is_doubted ? "there is no trusted history here"
+              : latest   ? "no transaction is like that"
+                         : "nothing was committed here yet");
+  return kExitDone;
+}
+
+Result<int> run_show(Session& session) {
   GALLEY_ASSIGN(const History history, open_history(session));
   if (!session.arguments().turn.empty()) return show_turn(session, history);
   const std::string& wanted = session.arguments().id;
@@ -212,10 +214,5 @@ Result<int> show(Session& session) {
                     transaction_text(summary, links, session.terminal().has_color()) + "\n"));
   return kExitDone;
 }
-
-}  // namespace
-
-int run_log(Session& session) { return session.finish(log(session)); }
-int run_show(Session& session) { return session.finish(show(session)); }
 
 }  // namespace galley

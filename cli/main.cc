@@ -114,7 +114,7 @@ int run_guarded(galley::CommandFunction command, galley::Session& session) {
   constexpr const char* kWayOut = "; what was begun the next galley command finishes or takes back";
   try {
     const auto entered = session.enter_directory();
-    return entered ? command(session) : session.report(entered.error());
+    return session.finish(entered ? command(session) : galley::Result<int>(entered.error()));
   } catch (const std::bad_alloc&) {
     return session.report({galley::ErrorKind::kQuota, "limit.memory",
                            std::string("there is not enough memory for this") + kWayOut, "", 0});

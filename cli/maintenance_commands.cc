@@ -53,7 +53,42 @@ Result<void> refuse_init_to_agents(const Arguments& arguments) {
               "only a person may write galley.toml: leave out --agent");
 }
 
-Result<int> init(Session& session) {
+void print_actions(Session& session, const std::vector<std::string>& actions) {
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.recover/1"},
+                       {"ok", true},
+                       {"dry_run", session.arguments().dry_run},
+                       {"actions", actions}});
+    return;
+  }
+  std::string text;
+  for (const std::string& action : actions) text += printable_line(action) + "\n";
+  session.print(text);
+}
+
+Result<int> adopt(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const AdoptionPlan plan, plan_adoption(*workspace));
+  if (!session.arguments().dry_run) {
+    std::string text = printable_line(plan.doubt) + "\nTaken over, this is what it does and is:\n";
+    for (const std::string& effect : plan.effects) text += "  " + printable_line(effect) + "\n";
+    GALLEY_TRY(require_person(
+        session, text, "Adopt '.galley' in " + printable_line(workspace->root_path()) + "?"));
+    GALLEY_TRY(adopt_state(*workspace, plan));
+  }
+  print_actions(session, plan.effects);
+  if (!session.arguments().dry_run) session.say("'.galley' is adopted");
+  return kExitDone;
+}
+
+std::string_view status_name(CheckStatus status) {
+  if (status == CheckStatus::kOk) return "ok";
+  return status == CheckStatus::kWarning ? "warning" : "error";
+}
+
+}  // namespace
+
+Result<int> run_init(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_TRY(refuse_inside_exec("init"));
   GALLEY_TRY(refuse_init_to_agents(arguments));
@@ -86,35 +121,7 @@ Result<int> init(Session& session) {
   return kExitDone;
 }
 
-void print_actions(Session& session, const std::vector<std::string>& actions) {
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.recover/1"},
-                       {"ok", true},
-                       {"dry_run", session.arguments().dry_run},
-                       {"actions", actions}});
-    return;
-  }
-  std::string text;
-  for (const std::string& action : actions) text += printable_line(action) + "\n";
-  session.print(text);
-}
-
-Result<int> adopt(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
-  GALLEY_ASSIGN(const AdoptionPlan plan, plan_adoption(*workspace));
-  if (!session.arguments().dry_run) {
-    std::string text = printable_line(plan.doubt) + "\nTaken over, this is what it does and is:\n";
-    for (const std::string& effect : plan.effects) text += "  " + printable_line(effect) + "\n";
-    GALLEY_TRY(require_person(
-        session, text, "Adopt '.galley' in " + printable_line(workspace->root_path()) + "?"));
-    GALLEY_TRY(adopt_state(*workspace, plan));
-  }
-  print_actions(session, plan.effects);
-  if (!session.arguments().dry_run) session.say("'.galley' is adopted");
-  return kExitDone;
-}
-
-Result<int> recover_workspace(Session& session) {
+Result<int> run_recover(Session& session) {
   if (session.arguments().adopt) return adopt(session);
   const bool dry_run = session.arguments().dry_run;
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
@@ -124,7 +131,7 @@ Result<int> recover_workspace(Session& session) {
   return kExitDone;
 }
 
-Result<int> gc(Session& session) {
+Result<int> run_gc(Session& session) {
   const bool dry_run = session.arguments().dry_run;
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const auto cleared, clear_garbage(*workspace, dry_run));
@@ -147,12 +154,7 @@ Result<int> gc(Session& session) {
   return kExitDone;
 }
 
-std::string_view status_name(CheckStatus status) {
-  if (status == CheckStatus::kOk) return "ok";
-  return status == CheckStatus::kWarning ? "warning" : "error";
-}
-
-Result<int> doctor(Session& session) {
+Result<int> run_doctor(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   GALLEY_ASSIGN(const auto checks, examine(*workspace, session.arguments().repair));
   Json document = {{"schema", "galley.doctor/1"}, {"ok", true}, {"checks", Json::array()}};
@@ -177,7 +179,7 @@ Result<int> doctor(Session& session) {
   return is_well ? kExitDone : kExitNo;
 }
 
-Result<int> rescue(Session& session) {
+Result<int> run_rescue(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& verb = session.arguments().subcommand;
   const std::string& name = session.arguments().name;
@@ -202,13 +204,5 @@ Result<int> rescue(Session& session) {
   }
   return kExitDone;
 }
-
-}  // namespace
-
-int run_init(Session& session) { return session.finish(init(session)); }
-int run_recover(Session& session) { return session.finish(recover_workspace(session)); }
-int run_gc(Session& session) { return session.finish(gc(session)); }
-int run_doctor(Session& session) { return session.finish(doctor(session)); }
-int run_rescue(Session& session) { return session.finish(rescue(session)); }
 
 }  // namespace galley

@@ -265,7 +265,9 @@ Result<int> serve_http(Session& session) {
   return kExitDone;
 }
 
-Result<int> serve(Session& session) {
+}  // namespace
+
+Result<int> run_mcp(Session& session) {
   // A write to a disconnected client returns an error and raises no signal.
   std::signal(SIGPIPE, SIG_IGN);
   // Otherwise each thread would have its own heap, and heaps rarely return memory.
@@ -275,9 +277,5 @@ Result<int> serve(Session& session) {
   const bool is_pipe = serving.http.empty() && serving.socket.empty();
   return is_pipe ? serve_pipe(session) : serve_http(session);
 }
-
-}  // namespace
-
-int run_mcp(Session& session) { return session.finish(serve(session)); }
 
 }  // namespace galley

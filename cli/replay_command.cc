@@ -43,7 +43,9 @@ Result<Transaction> begin_replay(Session& session, Workspace& workspace) {
   return workspace.begin(session.transaction_options());
 }
 
-Result<int> replay_transcript(Session& session) {
+}  // namespace
+
+Result<int> run_replay(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(const std::string text,
                 session.read_input(arguments.input, "the transcript", kMaxTranscriptReadBytes));
@@ -63,9 +65,5 @@ Result<int> replay_transcript(Session& session) {
   }
   return report.is_equal() ? kExitDone : kExitNo;
 }
-
-}  // namespace
-
-int run_replay(Session& session) { return session.finish(replay_transcript(session)); }
 
 }  // namespace galley

@@ -131,16 +131,12 @@ Result<CommitOutcome> Review::commit(const ReviewedState& seen, const std::strin
   return transaction.commit(request);
 }
 
-namespace {
+namespace {}  // namespace
 
-Result<int> review(Session& session) {
+Result<int> run_review(Session& session) {
   GALLEY_ASSIGN(Review review, Review::open(session));
   return session.arguments().tty ? review_on_terminal(session, review)
                                  : review_in_browser(session, review);
 }
-
-}  // namespace
-
-int run_review(Session& session) { return session.finish(review(session)); }
 
 }  // namespace galley

@@ -336,7 +336,7 @@ class ReviewRequests {
  public:
   explicit ReviewRequests(BrowserReview& review) : review_(&review) {}
 
-  void add(const LocalListener::Event& event) {
+  void add_event(const LocalListener::Event& event) {
     const HttpParse parsed = parse_http(event.bytes, {kMaxBodyBytes, {}});
     if (!parsed.request) {
       send_answer(*event.connection,
@@ -457,7 +457,7 @@ Result<int> review_in_browser(Session& session, Review& review) {
   while (!browser.is_over()) {
     wait.until = browser.is_committing() ? Deadline::after(clock, kCommitLook) : Deadline();
     GALLEY_ASSIGN(const auto event, listener->next(wait));
-    if (event.connection && !event.is_closed) requests.add(event);
+    if (event.connection && !event.is_closed) requests.add_event(event);
     requests.answer_ready();
   }
   listener->flush(Deadline::after(clock, kRequestTime));

@@ -34,8 +34,6 @@ namespace galley {
 
 namespace {
 
-// --- tools ----------------------------------------------------------------------------------
-
 /// Returns whether the agent can call a tool, and why not.
 Json state_json(Workspace& workspace, const std::string& agent, const std::string& name) {
   Json state = {{"callable", false}, {"enabled", false}, {"health", ""}};
@@ -90,7 +88,40 @@ std::string tool_state(const ToolRegistry::Status& status, const CallSupervisor&
   return all.empty() ? "" : fmt::format(" [{}]", fmt::join(all, ", "));
 }
 
-Result<int> tools_list(Session& session) {
+/// The manifest of a custom tool as it was given; null for any other tool.
+Result<Json> given_manifest(const Session& session, const Workspace& workspace) {
+  GALLEY_ASSIGN(const auto kept, trusted_tools(session.user(), workspace.root_path()));
+  for (const TrustedTools& tools : kept) {
+    GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(tools.files));
+    for (const CustomManifest& manifest : folder.manifests) {
+      if (manifest.info.name == session.arguments().name) return Json::parse(manifest.text);
+    }
+  }
+  return Json();
+}
+
+/// Makes each call in its own transaction, which is dropped.
+Result<ToolTrial> try_tool(Workspace& workspace, const Session& session, const std::string& tool,
+                           const std::string& arguments, bool is_wrong) {
+  GALLEY_ASSIGN(Transaction transaction, workspace.begin(session.transaction_options()));
+  ToolTrial trial{arguments, is_wrong, transaction.call(tool, arguments).result()};
+  GALLEY_TRY(transaction.rollback());
+  return trial;
+}
+
+std::string checklist_text(const std::vector<ToolCheckPoint>& points) {
+  static constexpr std::array kWords = {"yes", "NO", "-"};
+  std::string text;
+  for (const ToolCheckPoint& point : points) {
+    text += fmt::format("{:<4} {}: {}\n", kWords.at(static_cast<size_t>(point.outcome)), point.name,
+                        printable_line(point.message));
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<int> run_tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
@@ -117,19 +148,7 @@ Result<int> tools_list(Session& session) {
   return kExitDone;
 }
 
-/// The manifest of a custom tool as it was given; null for any other tool.
-Result<Json> given_manifest(const Session& session, const Workspace& workspace) {
-  GALLEY_ASSIGN(const auto kept, trusted_tools(session.user(), workspace.root_path()));
-  for (const TrustedTools& tools : kept) {
-    GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(tools.files));
-    for (const CustomManifest& manifest : folder.manifests) {
-      if (manifest.info.name == session.arguments().name) return Json::parse(manifest.text);
-    }
-  }
-  return Json();
-}
-
-Result<int> tools_show(Session& session) {
+Result<int> run_tools_show(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
   const std::string& name = session.arguments().name;
@@ -158,26 +177,7 @@ Result<int> tools_show(Session& session) {
   return kExitDone;
 }
 
-/// Makes each call in its own transaction, which is dropped.
-Result<ToolTrial> try_tool(Workspace& workspace, const Session& session, const std::string& tool,
-                           const std::string& arguments, bool is_wrong) {
-  GALLEY_ASSIGN(Transaction transaction, workspace.begin(session.transaction_options()));
-  ToolTrial trial{arguments, is_wrong, transaction.call(tool, arguments).result()};
-  GALLEY_TRY(transaction.rollback());
-  return trial;
-}
-
-std::string checklist_text(const std::vector<ToolCheckPoint>& points) {
-  static constexpr std::array kWords = {"yes", "NO", "-"};
-  std::string text;
-  for (const ToolCheckPoint& point : points) {
-    text += fmt::format("{:<4} {}: {}\n", kWords.at(static_cast<size_t>(point.outcome)), point.name,
-                        printable_line(point.message));
-  }
-  return text;
-}
-
-Result<int> tools_check(Session& session) {
+Result<int> run_tools_check(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
   const std::string& name = session.arguments().name;
@@ -208,7 +208,7 @@ Result<int> tools_check(Session& session) {
   return document.at("ok") == true ? kExitDone : kExitNo;
 }
 
-Result<int> tools_validate(Session& session) {
+Result<int> run_tools_validate(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   std::string json = arguments.input;
@@ -231,9 +231,7 @@ Result<int> tools_validate(Session& session) {
   return result.valid ? kExitDone : kExitMalformed;
 }
 
-// --- audit ----------------------------------------------------------------------------------
-
-Result<int> audit_verify(Session& session) {
+Result<int> run_audit_verify(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_TRY(persistent_of(*workspace).check_trusted());
   GALLEY_ASSIGN(const AuditVerification found, persistent_of(*workspace).verify_audit());
@@ -262,7 +260,7 @@ Result<int> audit_verify(Session& session) {
   return found.is_intact() ? kExitDone : kExitNo;
 }
 
-Result<int> audit_export(Session& session) {
+Result<int> run_audit_export(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   if (persistent_of(*workspace).state() == nullptr) return kExitDone;
   GALLEY_TRY(check_reads_all(session, "the record"));
@@ -278,9 +276,7 @@ Result<int> audit_export(Session& session) {
   return kExitDone;
 }
 
-// --- policy ---------------------------------------------------------------------------------
-
-Result<int> policy_explain(Session& session) {
+Result<int> run_policy_explain(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(RelPath path, session.path(session.arguments().name));
   std::string text;
@@ -316,7 +312,7 @@ Result<int> policy_explain(Session& session) {
   return kExitDone;
 }
 
-Result<int> policy_test(Session& session) {
+Result<int> run_policy_test(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& file = session.arguments().input;
   GALLEY_ASSIGN(const std::string toml, read_host_file(file, limits::kMaxConfigBytes));
@@ -340,17 +336,6 @@ Result<int> policy_test(Session& session) {
   }
   return result.failures.empty() ? kExitDone : kExitNo;
 }
-
-}  // namespace
-
-int run_tools_list(Session& session) { return session.finish(tools_list(session)); }
-int run_tools_show(Session& session) { return session.finish(tools_show(session)); }
-int run_tools_check(Session& session) { return session.finish(tools_check(session)); }
-int run_tools_validate(Session& session) { return session.finish(tools_validate(session)); }
-int run_audit_verify(Session& session) { return session.finish(audit_verify(session)); }
-int run_audit_export(Session& session) { return session.finish(audit_export(session)); }
-int run_policy_explain(Session& session) { return session.finish(policy_explain(session)); }
-int run_policy_test(Session& session) { return session.finish(policy_test(session)); }
 
 namespace {
 
@@ -420,7 +405,9 @@ Json trust_json(const Workspace& workspace, bool trusted) {
           {"hash", part.hash().hex()},     {"part", part.text()}};
 }
 
-Result<int> trust(Session& session) {
+}  // namespace
+
+Result<int> run_trust(Session& session) {
   const Arguments& arguments = session.arguments();
   if (arguments.list) return list_trusted(session);
   if (arguments.revoke && !arguments.dry_run) return revoke_trusted(session);
@@ -455,10 +442,6 @@ Result<int> trust(Session& session) {
   return kExitDone;
 }
 
-}  // namespace
-
-int run_trust(Session& session) { return session.finish(trust(session)); }
-
 namespace {
 
 Json grant_json(const Workspace::Grant& grant) {
@@ -474,8 +457,10 @@ std::string who_says(const Session& session) {
   return name.empty() ? "the command line" : name;
 }
 
+}  // namespace
+
 /// Only a person may grant. An agent is refused on record, without a question.
-Result<int> grant(Session& session) {
+Result<int> run_grant(Session& session) {
   const std::string& agent = session.arguments().id;
   const std::string& capability = session.arguments().input;
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -505,7 +490,7 @@ Result<int> grant(Session& session) {
 }
 
 /// A revocation only narrows, so it needs no question. An agent is refused.
-Result<int> revoke_grant(Session& session) {
+Result<int> run_revoke(Session& session) {
   const std::string& agent = session.arguments().id;
   const std::string& capability = session.arguments().input;
   GALLEY_TRY(refuse_inside_exec("revoke"));
@@ -523,7 +508,7 @@ Result<int> revoke_grant(Session& session) {
   return kExitDone;
 }
 
-Result<int> grants(Session& session) {
+Result<int> run_grants(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const auto all, workspace->grants());
   Json document = {{"schema", "galley.grants/1"}, {"ok", true}, {"grants", Json::array()}};
@@ -541,11 +526,5 @@ Result<int> grants(Session& session) {
   }
   return kExitDone;
 }
-
-}  // namespace
-
-int run_grant(Session& session) { return session.finish(grant(session)); }
-int run_revoke(Session& session) { return session.finish(revoke_grant(session)); }
-int run_grants(Session& session) { return session.finish(grants(session)); }
 
 }  // namespace galley

@@ -440,39 +440,6 @@ Result<Fd> reach(Session& session, const std::string& wanted) {
   return connect_to_supervisor(folder.directory().descriptor());
 }
 
-Result<int> attach(Session& session) {
-  GALLEY_TRY(refuse_inside_exec("attach"));
-  if (!session.terminal().is_terminal() || !session.terminal().is_input_terminal()) {
-    return fail(ErrorKind::kUsage, "run.no_terminal", "attach wants a terminal to give to the run");
-  }
-  ClientOptions options;
-  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
-  options.is_terminal = options.attaches = true;
-  GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
-  session.terminal().release_terminal();
-  return finish_client(session, attach_to_run(std::move(supervisor), options));
-}
-
-Result<int> stop(Session& session) {
-  GALLEY_TRY(refuse_inside_exec("stop"));
-  GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
-  session.terminal().work_on("waiting for the run to end");
-  const ClientEnd end = stop_run(std::move(supervisor));
-  const auto ending = RunEnding::decode(end.text);
-  if (!ending) return finish_client(session, end);
-  if (ending->error) return fail(*ending->error);
-  // The attached client asks the person. This command only says where the result is.
-  if (session.is_json()) {
-    session.print(Json{
-        {"schema", "galley.stop/1"}, {"ok", true}, {"tx", ending->tx}, {"ended", ending->ended}});
-  }
-  session.say(ending->is_dropped
-                  ? ending->ended + "; it changed nothing"
-                  : fmt::format("{}; kept in transaction {}: {}", ending->ended, ending->tx,
-                                session.hint("diff --tx " + ending->tx)));
-  return kExitDone;
-}
-
 Json paths_json(const std::vector<RelPath>& paths) {
   Json list = Json::array();
   for (const RelPath& path : paths) list.push_back(path.str());
@@ -514,7 +481,56 @@ Result<bool> wait_for_run(Session& session, const RunFolder& folder) {
   return is_idle;
 }
 
-Result<int> sync(Session& session) {
+}  // namespace
+
+Result<int> run_run(Session& session) {
+  const auto status = run(session);
+  return status ? *status : start_exit_status(status.error(), session.report(status.error()));
+}
+
+Result<int> run_acp(Session& caller) {
+  // Only messages of the protocol may appear on standard output.
+  Arguments arguments = caller.arguments();
+  arguments.global.is_json = false;
+  Session session(arguments, caller.terminal());
+  const auto status = serve_editor(session);
+  return status ? *status : start_exit_status(status.error(), session.report(status.error()));
+}
+
+Result<int> run_attach(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("attach"));
+  if (!session.terminal().is_terminal() || !session.terminal().is_input_terminal()) {
+    return fail(ErrorKind::kUsage, "run.no_terminal", "attach wants a terminal to give to the run");
+  }
+  ClientOptions options;
+  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
+  options.is_terminal = options.attaches = true;
+  GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
+  session.terminal().release_terminal();
+  return finish_client(session, attach_to_run(std::move(supervisor), options));
+}
+
+Result<int> run_stop(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("stop"));
+  GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
+  session.terminal().work_on("waiting for the run to end");
+  const ClientEnd end = stop_run(std::move(supervisor));
+  const auto ending = RunEnding::decode(end.text);
+  if (!ending) return finish_client(session, end);
+  if (ending->error) return fail(*ending->error);
+  // The attached client asks the person. This command only says where the result is.
+  if (session.is_json()) {
+    session.print(Json{
+        {"schema", "galley.stop/1"}, {"ok", true}, {"tx", ending->tx}, {"ended", ending->ended}});
+  }
+  session.say(ending->is_dropped
+                  ? ending->ended + "; it changed nothing"
+                  : fmt::format("{}; kept in transaction {}: {}", ending->ended, ending->tx,
+                                session.hint("diff --tx " + ending->tx)));
+  return kExitDone;
+}
+
+Result<int> run_sync(Session& session) {
   GALLEY_TRY(refuse_inside_exec("sync"));
   GALLEY_ASSIGN(const RunFolder folder, named_run(session, session.arguments().id));
   GALLEY_ASSIGN(const bool was_idle, wait_for_run(session, folder));
@@ -542,25 +558,5 @@ Result<int> sync(Session& session) {
   }
   return is_whole ? kExitDone : kExitNo;
 }
-
-}  // namespace
-
-int run_run(Session& session) {
-  const auto status = run(session);
-  return status ? *status : start_exit_status(status.error(), session.report(status.error()));
-}
-
-int run_acp(Session& caller) {
-  // Only messages of the protocol may appear on standard output.
-  Arguments arguments = caller.arguments();
-  arguments.global.is_json = false;
-  Session session(arguments, caller.terminal());
-  const auto status = serve_editor(session);
-  return status ? *status : start_exit_status(status.error(), session.report(status.error()));
-}
-
-int run_attach(Session& session) { return session.finish(attach(session)); }
-int run_stop(Session& session) { return session.finish(stop(session)); }
-int run_sync(Session& session) { return session.finish(sync(session)); }
 
 }  // namespace galley

@@ -40,7 +40,9 @@ Result<int> become_companion(Session& session, bool is_grpc, std::vector<std::st
   return fail(become_program(*program, words));
 }
 
-Result<int> serve(Session& session) {
+}  // namespace
+
+Result<int> run_serve(Session& session) {
   const Arguments& arguments = session.arguments();
   const ServeArguments& wanted = arguments.serve;
   const bool is_grpc = !wanted.grpc.empty();
@@ -55,7 +57,7 @@ Result<int> serve(Session& session) {
   return become_companion(session, is_grpc, std::move(words));
 }
 
-Result<int> jobs(Session& session) {
+Result<int> run_jobs(Session& session) {
   const Arguments& arguments = session.arguments();
   const ServeArguments& wanted = arguments.serve;
   const bool is_worker = arguments.command == "worker";
@@ -73,10 +75,5 @@ Result<int> jobs(Session& session) {
   if (session.is_json() && !is_worker) words.insert(words.end(), {"--format", "json"});
   return become_companion(session, false, std::move(words));
 }
-
-}  // namespace
-
-int run_serve(Session& session) { return session.finish(serve(session)); }
-int run_jobs(Session& session) { return session.finish(jobs(session)); }
 
 }  // namespace galley

@@ -98,7 +98,22 @@ Result<CallOptions> call_options(Session& session) {
   return options;
 }
 
-Result<int> call(Session& session) {
+// --- edit -----------------------------------------------------------------------------------
+
+/// Returns $VISUAL, $EDITOR, or vi if there is a terminal.
+Result<std::string> editor_line(Session& session) {
+  for (const char* name : {"VISUAL", "EDITOR"}) {
+    const char* line = std::getenv(name);
+    if (line != nullptr && *line != '\0') return std::string(line);
+  }
+  if (session.terminal().is_terminal() && session.terminal().is_input_terminal()) return "vi";
+  return fail(ErrorKind::kUsage, "editor.none",
+              "no editor is set and there is no terminal to open one at: set EDITOR");
+}
+
+}  // namespace
+
+Result<int> run_call(Session& session) {
   const Arguments& arguments = session.arguments();
   std::string json = arguments.input;
   if (json == "-") {
@@ -128,20 +143,7 @@ Result<int> call(Session& session) {
   return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
 }
 
-// --- edit -----------------------------------------------------------------------------------
-
-/// Returns $VISUAL, $EDITOR, or vi if there is a terminal.
-Result<std::string> editor_line(Session& session) {
-  for (const char* name : {"VISUAL", "EDITOR"}) {
-    const char* line = std::getenv(name);
-    if (line != nullptr && *line != '\0') return std::string(line);
-  }
-  if (session.terminal().is_terminal() && session.terminal().is_input_terminal()) return "vi";
-  return fail(ErrorKind::kUsage, "editor.none",
-              "no editor is set and there is no terminal to open one at: set EDITOR");
-}
-
-Result<int> edit_file(Session& session) {
+Result<int> run_edit(Session& session) {
   GALLEY_TRY(refuse_inside_exec("edit"));
   GALLEY_ASSIGN(std::string editor, editor_line(session));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -162,10 +164,5 @@ Result<int> edit_file(Session& session) {
   GALLEY_TRY(show_staged(session, transaction, before, document));
   return kExitDone;
 }
-
-}  // namespace
-
-int run_call(Session& session) { return session.finish(call(session)); }
-int run_edit(Session& session) { return session.finish(edit_file(session)); }
 
 }  // namespace galley

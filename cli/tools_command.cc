@@ -264,31 +264,6 @@ Result<int> add_mcp_server(Session& session) {
   return ask_and_keep(session, *workspace, std::move(shown));
 }
 
-/// `tools trust NAME`: does the same for a stored server, and shows how its tools changed.
-/// Errors: additionally kUsage `tool.unknown`.
-Result<int> trust_mcp_server_again(Session& session) {
-  GALLEY_TRY(refuse_inside_exec("tools trust"));
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(session.user(), workspace->root_path()));
-  const std::string& name = session.arguments().name;
-  const auto found = std::find_if(kept.begin(), kept.end(), [&](const TrustedMcpServer& server) {
-    return server.name == name;
-  });
-  if (found == kept.end()) {
-    std::vector<std::string> names;
-    for (const TrustedMcpServer& server : kept) names.push_back(server.name);
-    return fail(ErrorKind::kUsage, "tool.unknown",
-                "there is no MCP server named '" + printable_line(name) + "' here" +
-                    did_you_mean(name, names) + "; galley tools add --mcp adds one");
-  }
-  ShownServer shown;
-  shown.server = *found;
-  GALLEY_ASSIGN(const McpReply reply, read_definitions(session, *workspace, shown.server));
-  shown.called = reply.server;
-  shown.changes = found->changes_to(shown.server.definitions);
-  return ask_and_keep(session, *workspace, std::move(shown));
-}
-
 /// Returns one tool for the question to a person: the text that a model reads, then its rights.
 std::string shown_tool(const CustomManifest& manifest) {
   std::string text = fmt::format("{} {}: {}\n", printable_line(manifest.info.name),
@@ -356,7 +331,9 @@ Result<void> check_fits(const Workspace& workspace, const UserSettings& user,
   return add_tools_of(*registry, folder);
 }
 
-Result<int> add(Session& session) {
+}  // namespace
+
+Result<int> run_tools_add(Session& session) {
   if (!session.arguments().mcp.name.empty()) return add_mcp_server(session);
   if (session.arguments().words.size() != 1) {
     return fail(ErrorKind::kUsage, "usage.one_folder",
@@ -390,7 +367,32 @@ Result<int> add(Session& session) {
   return kExitDone;
 }
 
-Result<int> remove(Session& session) {
+/// `tools trust NAME`: does the same for a stored server, and shows how its tools changed.
+/// Errors: additionally kUsage `tool.unknown`.
+Result<int> run_tools_trust(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("tools trust"));
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(session.user(), workspace->root_path()));
+  const std::string& name = session.arguments().name;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const TrustedMcpServer& server) {
+    return server.name == name;
+  });
+  if (found == kept.end()) {
+    std::vector<std::string> names;
+    for (const TrustedMcpServer& server : kept) names.push_back(server.name);
+    return fail(ErrorKind::kUsage, "tool.unknown",
+                "there is no MCP server named '" + printable_line(name) + "' here" +
+                    did_you_mean(name, names) + "; galley tools add --mcp adds one");
+  }
+  ShownServer shown;
+  shown.server = *found;
+  GALLEY_ASSIGN(const McpReply reply, read_definitions(session, *workspace, shown.server));
+  shown.called = reply.server;
+  shown.changes = found->changes_to(shown.server.definitions);
+  return ask_and_keep(session, *workspace, std::move(shown));
+}
+
+Result<int> run_tools_remove(Session& session) {
   GALLEY_TRY(refuse_inside_exec("tools remove"));
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   const std::string& name = session.arguments().name;
@@ -428,11 +430,5 @@ Result<int> remove(Session& session) {
   }
   return kExitDone;
 }
-
-}  // namespace
-
-int run_tools_add(Session& session) { return session.finish(add(session)); }
-int run_tools_trust(Session& session) { return session.finish(trust_mcp_server_again(session)); }
-int run_tools_remove(Session& session) { return session.finish(remove(session)); }
 
 }  // namespace galley

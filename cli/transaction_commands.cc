@@ -112,33 +112,6 @@ std::string stage_text(const StageStatus& stage, const std::string& agent) {
   return text;
 }
 
-Result<int> begin(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const auto stages, workspace->stages());
-  std::vector<std::string> others;
-  for (const StageStatus& stage : stages) {
-    if (stage.is_own(session.arguments().global.agent)) others.push_back(stage.id);
-  }
-  GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
-  GALLEY_TRY(transaction.save());
-  session.remember("transaction " + transaction.id() + " is open");
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.begin/1"}, {"ok", true}, {"tx", transaction.id()}});
-    return kExitDone;
-  }
-  session.print(transaction.id() + "\n");
-  if (!others.empty()) {
-    session.say(fmt::format("{} of yours {} open already: {}; commands need --tx now",
-                            counted(others.size(), "transaction"),
-                            others.size() == 1 ? "is" : "are", fmt::join(others, ", ")));
-  }
-  const bool is_on_branch = !session.arguments().global.repository.empty();
-  session.say("stage with: " + session.hint("stage FILE") + (is_on_branch ? "" : ", edit PATH") +
-              ", call TOOL JSON, exec -- COMMAND; then: " + session.hint("diff") + ", " +
-              session.hint("commit"));
-  return kExitDone;
-}
-
 /// Returns the transaction whose changes are shown: that of --tx, or the only own one.
 const StageStatus* shown_stage(Session& session, const std::vector<StageStatus>& stages) {
   const std::string& wanted = session.arguments().tx;
@@ -187,73 +160,6 @@ Result<std::string> unreadable_text(Session& session, const Workspace& workspace
             " cannot be read; drop it with: " + session.hint("rollback --tx " + id) + "\n";
   }
   return text;
-}
-
-Result<int> status(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(auto stages, workspace->stages());
-  Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
-  GALLEY_ASSIGN(const std::string unreadable,
-                unreadable_text(session, *workspace, stages, document));
-  const std::string& agent = session.arguments().global.agent;
-  if (const std::string& wanted = session.arguments().tx; !wanted.empty()) {
-    std::erase_if(stages, [&](const auto& stage) { return !stage.id.starts_with(wanted); });
-  }
-  std::stable_sort(stages.begin(), stages.end(), [&](const auto& a, const auto& b) {
-    return a.is_own(agent) && !b.is_own(agent);
-  });
-  const StageStatus* shown = shown_stage(session, stages);
-  document["transactions"] = Json::array();
-  std::string text;
-  std::string damage;
-  size_t named = 0;
-  if (const StateDirectory* state = persistent_of(*workspace).state()) {
-    GALLEY_ASSIGN(damage, damage_text(*state, {}, document));
-  }
-  damage += unreadable;
-  for (const StageStatus& stage : stages) {
-    std::optional<Transaction> opened;
-    if (&stage == shown && !stage.is_held) {
-      auto resumed = workspace->resume(stage.id, agent);
-      if (!resumed && is_stage_gone(resumed.error())) continue;
-      if (!resumed) return fail(resumed.error());
-      opened.emplace(*std::move(resumed));
-    }
-    document["transactions"].push_back(stage_json(stage, agent));
-    text += stage_text(stage, agent);
-    if (const auto run = run_of(session, stage.id)) {
-      document["transactions"].back()["run"] = run_json(*run);
-      text += run_text(session, *run);
-    }
-    const bool is_one_of_several = shown == nullptr && stage.is_own(agent) && !stage.is_held;
-    if (is_one_of_several && !session.is_json() && ++named <= kMaxNamedStages) {
-      GALLEY_ASSIGN(const std::string paths, first_paths(session, stage));
-      text += paths;
-    }
-    if (!opened) continue;
-    const Proposal proposal = opened->proposal();
-    document["tx"] = opened->id();
-    document["changes"] = changes_json(proposal.changes());
-    DiffArguments names;
-    names.name_status = true;
-    GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
-    text += listing;
-    for (const ReviewComment& one : inner(*opened).comments()) {
-      document["comments"].push_back({{"on", one.on}, {"text", one.text}});
-      text += fmt::format("comment on {}: {}\n", printable_line(one.on), printable_line(one.text));
-    }
-  }
-  if (session.is_json()) {
-    session.print(document);
-    return kExitDone;
-  }
-  session.print(text);
-  if (!damage.empty()) session.print_error_lines(damage);
-  if (!document["transactions"].empty()) return kExitDone;
-  session.say(session.arguments().tx.empty()
-                  ? "no transaction is open in " + workspace->root_path()
-                  : "no open transaction begins with '" + session.arguments().tx + "'");
-  return kExitDone;
 }
 
 /// diff --html: includes the gate's findings on the whole transaction, at their lines.
@@ -367,29 +273,6 @@ Result<bool> begins_with_range(Session& session) {
   return there.kind == FileKind::kAbsent;
 }
 
-Result<int> diff(Session& session) {
-  if (!session.arguments().turn.empty()) return diff_of_turn(session);
-  const std::vector<std::string>& words = session.arguments().words;
-  GALLEY_ASSIGN(const bool is_of_range, begins_with_range(session));
-  if (is_of_range) {
-    return diff_of_range(session, words.front(), {words.begin() + 1, words.end()});
-  }
-  auto resumed = session.resume();
-  if (!resumed && !words.empty() && resumed.error().reason == "stage.not_found") {
-    resumed.error().message += ". To compare commits of git: galley diff A..B";
-  }
-  GALLEY_ASSIGN(Transaction transaction, std::move(resumed));
-  GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
-  const Proposal whole = transaction.proposal();
-  GALLEY_TRY(check_names(session, whole));
-  const Proposal proposal = part_below(whole, paths);
-  if (!session.arguments().diff.html.empty()) {
-    GALLEY_TRY(write_diff_report(session, transaction, paths));
-  }
-  return tell_diff(session, whole, proposal,
-                   {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}});
-}
-
 /// Accepts a proposal's whole id or its first digits, as the verdict shows them.
 Result<void> check_expected(const Proposal& proposal, const std::string& wanted) {
   constexpr size_t kFewestDigits = 8;
@@ -490,40 +373,6 @@ Result<int> approve_call(Session& session, Workspace& workspace, const std::stri
   return kExitDone;
 }
 
-Result<int> approve(Session& session) {
-  const Arguments& arguments = session.arguments();
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (arguments.proposal.starts_with(kCallIdStart)) {
-    return approve_call(session, *workspace,
-                        arguments.name.empty() ? "the command line" : arguments.name);
-  }
-  GALLEY_ASSIGN(const Approved approved, approved_proposal(session, *workspace));
-  const ContentId& proposal = approved.proposal;
-  const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
-  const TransactionOptions who = session.transaction_options();
-  // An agent is refused on record, without a question.
-  if (!who.agent.empty()) return fail(workspace->approve(proposal, by, who).error());
-  GALLEY_TRY(require_person(
-      session, "", "Approve proposal " + proposal.hex() + " and nothing else?", approved.diff));
-  GALLEY_TRY(workspace->approve(proposal, by, who));
-  const auto missing = missing_owner(*workspace, approved);  // the approval counts in any case
-  if (session.is_json()) {
-    Json document = {
-        {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}};
-    if (missing && !missing->empty()) document["missing"] = *missing;
-    session.print(document);
-  }
-  session.say("approved " + proposal.hex() +
-              " and nothing else; one more staged byte makes it void");
-  if (!missing)
-    session.say("warning: cannot tell who else must approve: " + missing.error().message);
-  if (!missing || missing->empty()) return kExitDone;
-  session.say(fmt::format("{} is recorded, but that is not enough: {}. One of them runs: {}", by,
-                          *missing,
-                          session.hint(fmt::format("approve {} --by NAME", proposal.hex()))));
-  return kExitDone;
-}
-
 /// -n: shows what a commit would do, like preview.
 Result<int> preview_transaction(Session& session, Transaction& transaction) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}, {"tx", transaction.id()}};
@@ -596,8 +445,6 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
   return are_kept ? status : kExitNo;
 }
 
-Result<int> commit(Session& session) { return commit_transaction(session, session.arguments().tx); }
-
 /// -n: shows what a rollback would drop: everything, or the changes since the savepoint.
 Result<int> preview_rollback(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
@@ -659,19 +506,19 @@ Result<std::string> roll_back(Session& session) {
   return arguments.tx;
 }
 
-Result<int> rollback(Session& session) {
-  if (!session.arguments().execution.empty()) return rollback_execution(session);
-  if (session.arguments().dry_run) return preview_rollback(session);
-  GALLEY_ASSIGN(const std::string id, roll_back(session));
-  const std::string& to = session.arguments().to;
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}});
-  }
-  session.say(to.empty() ? "rolled back " + id : "rolled back " + id + " to " + to);
-  return kExitDone;
+/// Drops a fork that was not picked.
+void drop_rival(Session& session, const std::string& id) {
+  auto rival = session.resume(id);
+  if (!rival && rival.error().kind == ErrorKind::kNotFound) return;  // already closed
+  const auto dropped = rival ? rival->rollback() : fail(rival.error());
+  if (dropped) return session.say("dropped " + id);
+  session.print_error_lines("warning: " + id +
+                            " was not dropped: " + printable_line(dropped.error().message) + "\n");
 }
 
-Result<int> savepoint(Session& session) {
+}  // namespace
+
+Result<int> run_savepoint(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& name = session.arguments().name;
   GALLEY_TRY(transaction.savepoint(name));
@@ -683,7 +530,7 @@ Result<int> savepoint(Session& session) {
   return kExitDone;
 }
 
-Result<int> fork(Session& session) {
+Result<int> run_fork(Session& session) {
   GALLEY_ASSIGN(Transaction parent, session.resume());
   GALLEY_ASSIGN(const Transaction child, parent.fork());
   session.remember("transaction " + child.id() + " is open");
@@ -696,17 +543,7 @@ Result<int> fork(Session& session) {
   return kExitDone;
 }
 
-/// Drops a fork that was not picked.
-void drop_rival(Session& session, const std::string& id) {
-  auto rival = session.resume(id);
-  if (!rival && rival.error().kind == ErrorKind::kNotFound) return;  // already closed
-  const auto dropped = rival ? rival->rollback() : fail(rival.error());
-  if (dropped) return session.say("dropped " + id);
-  session.print_error_lines("warning: " + id +
-                            " was not dropped: " + printable_line(dropped.error().message) + "\n");
-}
-
-Result<int> pick(Session& session) {
+Result<int> run_pick(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   std::string id = session.arguments().id;
   std::vector<std::string> family;
@@ -732,16 +569,171 @@ Result<int> pick(Session& session) {
   return status;
 }
 
-}  // namespace
+Result<int> run_begin(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto stages, workspace->stages());
+  std::vector<std::string> others;
+  for (const StageStatus& stage : stages) {
+    if (stage.is_own(session.arguments().global.agent)) others.push_back(stage.id);
+  }
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
+  GALLEY_TRY(transaction.save());
+  session.remember("transaction " + transaction.id() + " is open");
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.begin/1"}, {"ok", true}, {"tx", transaction.id()}});
+    return kExitDone;
+  }
+  session.print(transaction.id() + "\n");
+  if (!others.empty()) {
+    session.say(fmt::format("{} of yours {} open already: {}; commands need --tx now",
+                            counted(others.size(), "transaction"),
+                            others.size() == 1 ? "is" : "are", fmt::join(others, ", ")));
+  }
+  const bool is_on_branch = !session.arguments().global.repository.empty();
+  session.say("stage with: " + session.hint("stage FILE") + (is_on_branch ? "" : ", edit PATH") +
+              ", call TOOL JSON, exec -- COMMAND; then: " + session.hint("diff") + ", " +
+              session.hint("commit"));
+  return kExitDone;
+}
 
-int run_savepoint(Session& session) { return session.finish(savepoint(session)); }
-int run_fork(Session& session) { return session.finish(fork(session)); }
-int run_pick(Session& session) { return session.finish(pick(session)); }
-int run_begin(Session& session) { return session.finish(begin(session)); }
-int run_status(Session& session) { return session.finish(status(session)); }
-int run_diff(Session& session) { return session.finish(diff(session)); }
-int run_approve(Session& session) { return session.finish(approve(session)); }
-int run_commit(Session& session) { return session.finish(commit(session)); }
-int run_rollback(Session& session) { return session.finish(rollback(session)); }
+Result<int> run_status(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(auto stages, workspace->stages());
+  Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
+  GALLEY_ASSIGN(const std::string unreadable,
+                unreadable_text(session, *workspace, stages, document));
+  const std::string& agent = session.arguments().global.agent;
+  if (const std::string& wanted = session.arguments().tx; !wanted.empty()) {
+    std::erase_if(stages, [&](const auto& stage) { return !stage.id.starts_with(wanted); });
+  }
+  std::stable_sort(stages.begin(), stages.end(), [&](const auto& a, const auto& b) {
+    return a.is_own(agent) && !b.is_own(agent);
+  });
+  const StageStatus* shown = shown_stage(session, stages);
+  document["transactions"] = Json::array();
+  std::string text;
+  std::string damage;
+  size_t named = 0;
+  if (const StateDirectory* state = persistent_of(*workspace).state()) {
+    GALLEY_ASSIGN(damage, damage_text(*state, {}, document));
+  }
+  damage += unreadable;
+  for (const StageStatus& stage : stages) {
+    std::optional<Transaction> opened;
+    if (&stage == shown && !stage.is_held) {
+      auto resumed = workspace->resume(stage.id, agent);
+      if (!resumed && is_stage_gone(resumed.error())) continue;
+      if (!resumed) return fail(resumed.error());
+      opened.emplace(*std::move(resumed));
+    }
+    document["transactions"].push_back(stage_json(stage, agent));
+    text += stage_text(stage, agent);
+    if (const auto run = run_of(session, stage.id)) {
+      document["transactions"].back()["run"] = run_json(*run);
+      text += run_text(session, *run);
+    }
+    const bool is_one_of_several = shown == nullptr && stage.is_own(agent) && !stage.is_held;
+    if (is_one_of_several && !session.is_json() && ++named <= kMaxNamedStages) {
+      GALLEY_ASSIGN(const std::string paths, first_paths(session, stage));
+      text += paths;
+    }
+    if (!opened) continue;
+    const Proposal proposal = opened->proposal();
+    document["tx"] = opened->id();
+    document["changes"] = changes_json(proposal.changes());
+    DiffArguments names;
+    names.name_status = true;
+    GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
+    text += listing;
+    for (const ReviewComment& one : inner(*opened).comments()) {
+      document["comments"].push_back({{"on", one.on}, {"text", one.text}});
+      text += fmt::format("comment on {}: {}\n", printable_line(one.on), printable_line(one.text));
+    }
+  }
+  if (session.is_json()) {
+    session.print(document);
+    return kExitDone;
+  }
+  session.print(text);
+  if (!damage.empty()) session.print_error_lines(damage);
+  if (!document["transactions"].empty()) return kExitDone;
+  session.say(session.arguments().tx.empty()
+                  ? "no transaction is open in " + workspace->root_path()
+                  : "no open transaction begins with '" + session.arguments().tx + "'");
+  return kExitDone;
+}
+
+Result<int> run_diff(Session& session) {
+  if (!session.arguments().turn.empty()) return diff_of_turn(session);
+  const std::vector<std::string>& words = session.arguments().words;
+  GALLEY_ASSIGN(const bool is_of_range, begins_with_range(session));
+  if (is_of_range) {
+    return diff_of_range(session, words.front(), {words.begin() + 1, words.end()});
+  }
+  auto resumed = session.resume();
+  if (!resumed && !words.empty() && resumed.error().reason == "stage.not_found") {
+    resumed.error().message += ". To compare commits of git: galley diff A..B";
+  }
+  GALLEY_ASSIGN(Transaction transaction, std::move(resumed));
+  GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
+  const Proposal whole = transaction.proposal();
+  GALLEY_TRY(check_names(session, whole));
+  const Proposal proposal = part_below(whole, paths);
+  if (!session.arguments().diff.html.empty()) {
+    GALLEY_TRY(write_diff_report(session, transaction, paths));
+  }
+  return tell_diff(session, whole, proposal,
+                   {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}});
+}
+
+Result<int> run_approve(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  if (arguments.proposal.starts_with(kCallIdStart)) {
+    return approve_call(session, *workspace,
+                        arguments.name.empty() ? "the command line" : arguments.name);
+  }
+  GALLEY_ASSIGN(const Approved approved, approved_proposal(session, *workspace));
+  const ContentId& proposal = approved.proposal;
+  const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
+  const TransactionOptions who = session.transaction_options();
+  // An agent is refused on record, without a question.
+  if (!who.agent.empty()) return fail(workspace->approve(proposal, by, who).error());
+  GALLEY_TRY(require_person(
+      session, "", "Approve proposal " + proposal.hex() + " and nothing else?", approved.diff));
+  GALLEY_TRY(workspace->approve(proposal, by, who));
+  const auto missing = missing_owner(*workspace, approved);  // the approval counts in any case
+  if (session.is_json()) {
+    Json document = {
+        {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}};
+    if (missing && !missing->empty()) document["missing"] = *missing;
+    session.print(document);
+  }
+  session.say("approved " + proposal.hex() +
+              " and nothing else; one more staged byte makes it void");
+  if (!missing)
+    session.say("warning: cannot tell who else must approve: " + missing.error().message);
+  if (!missing || missing->empty()) return kExitDone;
+  session.say(fmt::format("{} is recorded, but that is not enough: {}. One of them runs: {}", by,
+                          *missing,
+                          session.hint(fmt::format("approve {} --by NAME", proposal.hex()))));
+  return kExitDone;
+}
+
+Result<int> run_commit(Session& session) {
+  return commit_transaction(session, session.arguments().tx);
+}
+
+Result<int> run_rollback(Session& session) {
+  if (!session.arguments().execution.empty()) return rollback_execution(session);
+  if (session.arguments().dry_run) return preview_rollback(session);
+  GALLEY_ASSIGN(const std::string id, roll_back(session));
+  const std::string& to = session.arguments().to;
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}});
+  }
+  session.say(to.empty() ? "rolled back " + id : "rolled back " + id + " to " + to);
+  return kExitDone;
+}
 
 }  // namespace galley

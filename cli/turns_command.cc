@@ -82,7 +82,9 @@ std::string turn_line(const TurnSummary& turn, const std::vector<std::string>& c
   return text;
 }
 
-Result<int> turns(Session& session) {
+}  // namespace
+
+Result<int> run_turns(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const Arguments& arguments = session.arguments();
   HistoryFilter filter;
@@ -116,9 +118,5 @@ Result<int> turns(Session& session) {
   for (const std::string& one : sessions) say_lost_edits(session, *workspace, one);
   return kExitDone;
 }
-
-}  // namespace
-
-int run_turns(Session& session) { return session.finish(turns(session)); }
 
 }  // namespace galley

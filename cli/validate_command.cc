@@ -79,7 +79,9 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
 
 // --- validate -------------------------------------------------------------------------------
 
-Result<int> validate(Session& session) {
+}  // namespace
+
+Result<int> run_validate(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
@@ -105,9 +107,5 @@ Result<int> validate(Session& session) {
   if (session.is_json()) session.print(document);
   return is_approved ? kExitDone : kExitNo;
 }
-
-}  // namespace
-
-int run_validate(Session& session) { return session.finish(validate(session)); }
 
 }  // namespace galley
