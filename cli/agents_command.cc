@@ -544,19 +544,15 @@ Result<int> list_agents(Session& session) {
     add_states(program, AgentScope::kUser, consents_to(program, places.home, *consents), places,
                entries);
   }
-  if (session.is_json()) {
-    Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", false}};
-    document["entries"] = entries_json(entries);
-    session.print(document);
-    return kExitDone;
-  }
+  Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", false}};
+  document["entries"] = entries_json(entries);
   std::string text;
   for_each_line(entries, [&](const PlannedEntry& planned, const std::string& files) {
     text += fmt::format("{:<9} {:<8} {:<8} {:<10} {}\n", planned.agent,
                         agent_part_name(planned.entry.part), agent_scope_name(planned.scope),
                         planned.state, printable_line(files));
   });
-  session.print(text);
+  session.print(document, text);
   return kExitDone;
 }
 

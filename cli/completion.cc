@@ -371,12 +371,9 @@ Result<int> run_complete(Session& session) {
 Result<int> run_completions(Session& session) {
   const std::string& shell = session.arguments().name;
   const std::string script(completion_script(shell));
-  if (session.is_json()) {
-    session.print(
-        Json{{"schema", "galley.completions/1"}, {"ok", true}, {"shell", shell}, {"text", script}});
-  } else {
-    session.print(script);
-  }
+  session.print(
+      {{"schema", "galley.completions/1"}, {"ok", true}, {"shell", shell}, {"text", script}},
+      script);
   return kExitDone;
 }
 

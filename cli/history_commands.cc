@@ -514,11 +514,7 @@ Result<int> run_blame(Session& session) {
         fmt::format("{:<40} {:>5}) {}{}", printable_line(who), number,
                     session.terminal().content(line.text), line.text.ends_with('\n') ? "" : "\n");
   }
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return kExitDone;
 }
 
@@ -545,11 +541,7 @@ Result<int> run_query(Session& session) {
     document["rows"].push_back(std::move(cells));
     text += table_line(words);
   }
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   if (result.is_cut) session.say("there are more rows; add a LIMIT or a WHERE");
   return kExitDone;
 }

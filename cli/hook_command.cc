@@ -117,16 +117,12 @@ Json changes_document(const HookPlace& place, const std::vector<HookChange>& cha
 void print_hook_changes(Session& session, const HookPlace& place,
                         const std::vector<HookChange>& changes) {
   const Arguments& arguments = session.arguments();
-  if (session.is_json()) {
-    session.print(changes_document(place, changes, arguments.dry_run));
-    return;
-  }
   const bool is_install = arguments.subcommand == "install";
   std::string text;
   for (const HookChange& change : changes) {
     text += fmt::format("{:<19} {}\n", change.hook, step_text(change, is_install));
   }
-  session.print(text);
+  session.print(changes_document(place, changes, arguments.dry_run), text);
   session.say(fmt::format("{}in {}", arguments.dry_run ? "nothing was changed; this would be " : "",
                           place.directory) +
               (place.leads_to.empty() ? "" : ", which leads to " + place.leads_to));

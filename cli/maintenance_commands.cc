@@ -54,16 +54,13 @@ Result<void> refuse_init_to_agents(const Arguments& arguments) {
 }
 
 void print_actions(Session& session, const std::vector<std::string>& actions) {
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.recover/1"},
-                       {"ok", true},
-                       {"dry_run", session.arguments().dry_run},
-                       {"actions", actions}});
-    return;
-  }
   std::string text;
   for (const std::string& action : actions) text += printable_line(action) + "\n";
-  session.print(text);
+  session.print({{"schema", "galley.recover/1"},
+                 {"ok", true},
+                 {"dry_run", session.arguments().dry_run},
+                 {"actions", actions}},
+                text);
 }
 
 Result<int> adopt(Session& session) {
@@ -145,11 +142,7 @@ Result<int> run_gc(Session& session) {
     text += fmt::format("{:>12}  {}\n", item.bytes, printable_line(item.what));
   }
   document["freed_bytes"] = freed;
-  if (session.is_json()) {
-    session.print(document);
-    return kExitDone;
-  }
-  session.print(text);
+  session.print(document, text);
   session.say(fmt::format("{} {} bytes", dry_run ? "would free" : "freed", freed));
   return kExitDone;
 }
@@ -171,11 +164,7 @@ Result<int> run_doctor(Session& session) {
     if (!check.remedy.empty()) text += fmt::format("{:29} {}\n", "", printable_line(check.remedy));
   }
   document["ok"] = is_well;
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return is_well ? kExitDone : kExitNo;
 }
 
@@ -197,11 +186,7 @@ Result<int> run_rescue(Session& session) {
     document["entries"].push_back({{"name", entry.name}, {"bytes", entry.bytes}});
     text += fmt::format("{:>12}  {}\n", entry.bytes, printable_line(entry.name));
   }
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return kExitDone;
 }
 

@@ -244,12 +244,9 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
     return finish_conflict(session, *conflict, document);
   }
-  if (session.is_json()) {
-    document["message"] = "nothing differs from the workspace, so nothing was committed";
-    session.print(document);
-  } else {
-    session.say("nothing differs from the workspace, so nothing was committed");
-  }
+  document["message"] = "nothing differs from the workspace, so nothing was committed";
+  if (session.is_json()) session.print(document);
+  session.say(document["message"]);
   return kExitDone;
 }
 

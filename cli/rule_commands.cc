@@ -199,12 +199,8 @@ Result<int> run_tools_check(Session& session) {
   const auto points = check_tool(*entry, trials, documentation);
   const auto headings = check_tool_documentation(documentation);
   const Json document = checklist_json(name, points, headings);
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(checklist_text(points) + "documentation (docs/tools/" + name + ".md):\n" +
-                  checklist_text(headings));
-  }
+  session.print(document, checklist_text(points) + "documentation (docs/tools/" + name + ".md):\n" +
+                              checklist_text(headings));
   return document.at("ok") == true ? kExitDone : kExitNo;
 }
 
@@ -217,17 +213,14 @@ Result<int> run_tools_validate(Session& session) {
   }
   GALLEY_ASSIGN(const Workspace::ValidationResult result,
                 workspace->check_call(arguments.name, json, arguments.global.agent));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.tool-arguments/1"},
-                       {"ok", result.valid},
-                       {"tool", arguments.name},
-                       {"valid", result.valid},
-                       {"errors", result.errors}});
-  } else {
-    std::string text = result.valid ? "valid\n" : "";
-    for (const std::string& error : result.errors) text += printable_line(error) + "\n";
-    session.print(text);
-  }
+  std::string text = result.valid ? "valid\n" : "";
+  for (const std::string& error : result.errors) text += printable_line(error) + "\n";
+  session.print({{"schema", "galley.tool-arguments/1"},
+                 {"ok", result.valid},
+                 {"tool", arguments.name},
+                 {"valid", result.valid},
+                 {"errors", result.errors}},
+                text);
   return result.valid ? kExitDone : kExitMalformed;
 }
 
@@ -252,11 +245,7 @@ Result<int> run_audit_verify(Session& session) {
                       !found.is_intact()      ? "something is wrong with them"
                       : found.defects.empty() ? "the chain is whole"
                                               : "the chain is whole but for this loss");
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return found.is_intact() ? kExitDone : kExitNo;
 }
 
@@ -304,11 +293,7 @@ Result<int> run_policy_explain(Session& session) {
                         decision_name(judgement.decision), printable_line(judgement.message));
     for (const std::string& step : found.steps) text += "    " + printable_line(step) + "\n";
   }
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return kExitDone;
 }
 
@@ -329,11 +314,7 @@ Result<int> run_policy_test(Session& session) {
                         printable_line(finding.message));
   }
   text += fmt::format("{} passed, {} failed\n", result.passed, result.failures.size());
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return result.failures.empty() ? kExitDone : kExitNo;
 }
 
@@ -366,11 +347,7 @@ Result<int> list_trusted(Session& session) {
                         approval.path.empty() ? "rules" : printable_line(approval.path),
                         approval.root.empty() ? "a repository" : printable_line(approval.root));
   }
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return kExitDone;
 }
 
@@ -519,11 +496,7 @@ Result<int> run_grants(Session& session) {
                         one.is_revoked ? "-" : "+", printable_line(one.capability),
                         rfc3339_utc(one.decided_ns), printable_line(one.by));
   }
-  if (session.is_json()) {
-    session.print(document);
-  } else {
-    session.print(text);
-  }
+  session.print(document, text);
   return kExitDone;
 }
 

@@ -220,6 +220,10 @@ void Session::print(const std::string& text) {
   terminal_->print(text, pages);
 }
 
+void Session::print(const Json& document, const std::string& text) {
+  is_json() ? print(document) : print(text);
+}
+
 void Session::say(const std::string& line) {
   report_untrusted_state();
   if (!is_json() && !is_quiet()) terminal_->say(printable_line(line));

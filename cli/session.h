@@ -55,6 +55,8 @@ class Session {
   void print(const Json& document);
   /// Prints text as the result.
   void print(const std::string& text);
+  /// Prints the document with --json, else the text.
+  void print(const Json& document, const std::string& text);
   /// Prints a line for people, escaped; nothing with --json or -q.
   void say(const std::string& line);
   /// Prints several lines for people; the caller escapes their fields. Nothing with --json or -q.

@@ -534,12 +534,9 @@ Result<int> run_fork(Session& session) {
   GALLEY_ASSIGN(Transaction parent, session.resume());
   GALLEY_ASSIGN(const Transaction child, parent.fork());
   session.remember("transaction " + child.id() + " is open");
-  if (session.is_json()) {
-    session.print(Json{
-        {"schema", "galley.fork/1"}, {"ok", true}, {"tx", child.id()}, {"parent", parent.id()}});
-  } else {
-    session.print(child.id() + "\n");
-  }
+  session.print(
+      Json{{"schema", "galley.fork/1"}, {"ok", true}, {"tx", child.id()}, {"parent", parent.id()}},
+      child.id() + "\n");
   return kExitDone;
 }
 
