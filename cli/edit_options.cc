@@ -31,16 +31,12 @@ std::array<CLI::Option*, 2> add_ending(CLI::App* command, EditArguments& edit) {
 
 void add_edit_options(OptionTable& table, CLI::App* command) {
   EditArguments& edit = table.arguments().edit;
-  command
-      ->add_option("inputs", edit.inputs,
-                   "Patches or edit documents, in order; none or - is standard input")
-      ->type_name("FILE");
-  table
-      .add_choice(
-          command, "--format", edit.format,
-          {"auto", "unified", "apply_patch", "search_replace", "edits", "calls", "tool_text"},
-          "auto, unified, apply_patch, search_replace, edits, calls or tool_text")
-      ->type_name("FORMAT");
+  add_option(command, "inputs FILE", edit.inputs,
+             "Patches or edit documents, in order; none or - is standard input");
+  table.add_choice(
+      command, "--format FORMAT", edit.format,
+      {"auto", "unified", "apply_patch", "search_replace", "edits", "calls", "tool_text"},
+      "auto, unified, apply_patch, search_replace, edits, calls or tool_text");
   command->add_flag("--strict", edit.strict, "Apply only exactly where the edit says");
   if (command->get_name() != "explain") {
     command->add_flag("--check", edit.check, "Only say whether it applies");
@@ -54,21 +50,16 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
                     "Ignore white space in context lines");
   command->add_flag("--allow-empty", edit.allow_empty, "Accept an empty patch");
   command->add_flag("--reject", edit.reject, "Stage what fits, report the rest");
-  command->add_option("-p", edit.strip, "Components to take off paths")->type_name("N");
-  command->add_option("-C", edit.context, "Context lines that must match")->type_name("N");
-  table
-      .add_choice(command, "--whitespace", edit.whitespace,
-                  {"nowarn", "warn", "fix", "error", "error-all"}, "nowarn, warn, fix or error")
-      ->type_name("ACTION");
-  command->add_option("--directory", edit.directory, "Put before every path")->type_name("ROOT");
+  add_option(command, "-p N", edit.strip, "Components to take off paths");
+  add_option(command, "-C N", edit.context, "Context lines that must match");
+  table.add_choice(command, "--whitespace ACTION", edit.whitespace,
+                   {"nowarn", "warn", "fix", "error", "error-all"}, "nowarn, warn, fix or error");
+  add_option(command, "--directory ROOT", edit.directory, "Put before every path");
   add_filter(command, edit, "--include", true);
   add_filter(command, edit, "--exclude", false);
-  OptionTable::add_list(command, "--only", edit.only, "Stage only FILE or FILE:HUNK")
-      ->type_name("FILE");
-  OptionTable::add_list(command, "--except", edit.except, "Stage all but FILE or FILE:HUNK")
-      ->type_name("FILE");
-  OptionTable::add_list(command, "--choose", edit.choose, "Choose a place that an ambiguity named")
-      ->type_name("ID");
+  add_list(command, "--only FILE", edit.only, "Stage only FILE or FILE:HUNK");
+  add_list(command, "--except FILE", edit.except, "Stage all but FILE or FILE:HUNK");
+  add_list(command, "--choose ID", edit.choose, "Choose a place that an ambiguity named");
 }
 
 void add_fix(OptionTable& table, CLI::App* command) {
@@ -85,15 +76,11 @@ void add_check_command(OptionTable& table) {
                           "What git commit would take; this is the default"),
         command->add_flag("--worktree", check.worktree,
                           "All that differs from HEAD, untracked files too"),
-        command->add_option("--commit", check.commit, "One commit, against its parents")
-            ->type_name("REV"),
-        command->add_option("--range", check.range, "What B brings, judged by the rules of A")
-            ->type_name("A..B"),
-        command->add_option("--tx", table.arguments().tx, "An open transaction")->type_name("ID"),
-        command
-            ->add_option("patch", check.patch,
-                         "An edit document, put onto HEAD; - is standard input")
-            ->type_name("PATCH")};
+        add_option(command, "--commit REV", check.commit, "One commit, against its parents"),
+        add_option(command, "--range A..B", check.range, "What B brings, judged by the rules of A"),
+        add_option(command, "--tx ID", table.arguments().tx, "An open transaction"),
+        add_option(command, "patch PATCH", check.patch,
+                   "An edit document, put onto HEAD; - is standard input")};
     for (CLI::Option* ending : add_ending(command, table.arguments().edit)) {
       ending->needs(sources.back());
     }

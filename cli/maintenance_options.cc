@@ -33,7 +33,7 @@ void add_setup_commands(OptionTable& table) {
     if (command == nullptr) continue;
     command->add_option("agent", args.id, "Name of the agent")->required();
     command->add_option("capability", args.input, "custom:deploy, fs:write:src/** …")->required();
-    command->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
+    add_option(command, "--by NAME", args.name, "Name of the person; for the record");
   }
   table.add("grants", "List granted and revoked capabilities", kMaintenanceGroup);
   if (CLI::App* recover = table.add("recover", "Finish or revert commits that a crash interrupted",
@@ -58,33 +58,26 @@ void add_tools_add(OptionTable& table, CLI::App* tools) {
   add->add_option("folder", args.words,
                   "A folder with manifest.json; with --mcp the server's command, after --");
   CLI::Option* server =
-      add->add_option("--mcp", args.mcp.name, "Add the tools of an MCP server as NAME.tool")
-          ->type_name("NAME");
-  CLI::Option* url = add->add_option("--url", args.mcp.url, "Ask the server over HTTP at this URL")
-                         ->type_name("URL")
-                         ->needs(server);
-  OptionTable::add_list(add, "--header", args.mcp.headers,
-                        "Send this to a server with a URL; $ENV.NAME is a secret")
-      ->type_name("NAME:VALUE")
+      add_option(add, "--mcp NAME", args.mcp.name, "Add the tools of an MCP server as NAME.tool");
+  CLI::Option* url =
+      add_option(add, "--url URL", args.mcp.url, "Ask the server over HTTP at this URL")
+          ->needs(server);
+  add_list(add, "--header NAME:VALUE", args.mcp.headers,
+           "Send this to a server with a URL; $ENV.NAME is a secret")
       ->needs(url);
-  OptionTable::add_list(add, "--env", args.call.environment, "Set this in its environment")
-      ->type_name("NAME=VALUE")
+  add_list(add, "--env NAME=VALUE", args.call.environment, "Set this in its environment")
       ->needs(server);
-  OptionTable::add_list(add, "--secret", args.call.secrets,
-                        "Give it this secret of the call in its environment or headers")
-      ->type_name("NAME")
+  add_list(add, "--secret NAME", args.call.secrets,
+           "Give it this secret of the call in its environment or headers")
       ->needs(server);
-  OptionTable::add_list(add, "--readable", args.mcp.readable,
-                        "Let it read this folder of the machine")
-      ->type_name("DIR")
+  add_list(add, "--readable DIR", args.mcp.readable, "Let it read this folder of the machine")
       ->needs(server);
   add->add_flag("--read-only", args.mcp.is_read_only, "Drop what it writes")->needs(server);
   add->add_flag("--network", args.exec.shares_network, "Give it the host's network")->needs(server);
-  OptionTable::add_seconds(add, "--timeout", args.exec.timeout_s,
-                           "Seconds that one call may take (10)")
+  add_seconds(add, "--timeout", args.exec.timeout_s, "Seconds that one call may take (10)")
       ->needs(server);
-  OptionTable::add_size(add, "--memory", args.exec.memory_bytes,
-                        "Memory of all its processes, such as 512mb (200mb)")
+  add_size(add, "--memory", args.exec.memory_bytes,
+           "Memory of all its processes, such as 512mb (200mb)")
       ->needs(server);
   table.add_dry_run(add, "Only show what they are and may do");
 }
@@ -97,10 +90,8 @@ void add_command_groups(OptionTable& table) {
     show->add_option("name", args.name, "Name of the tool")->required();
     for (CLI::App* command : {list, show}) {
       table.add_profile(command);
-      table
-          .add_choice(command, "--format", args.shape, tool_shape_names(),
-                      "Use the format of this system")
-          ->type_name("NAME");
+      table.add_choice(command, "--format NAME", args.shape, tool_shape_names(),
+                       "Use the format of this system");
     }
     show->add_flag("--manifest", args.manifest, "Its manifest, in Nachos' shape unless --format");
     table.add_member(tools, "check", "Check a tool against the checklist")
@@ -150,14 +141,13 @@ void add_hook_commands(OptionTable& table) {
     CLI::App* install = table.add_member(hook, "install", "Write hooks that ask Galley");
     CLI::App* uninstall = table.add_member(hook, "uninstall", "Put back what was there before");
     for (CLI::App* command : {install, uninstall}) {
-      table.add_choice_list(command, "--hook", args.words, names, "Only this hook")
-          ->type_name("NAME");
+      table.add_choice_list(command, "--hook NAME", args.words, names, "Only this hook");
       table.add_dry_run(command, "Only say what it would do");
     }
     install->add_flag("--force", args.force, "Also where core.hooksPath is for every repository");
     CLI::App* run = table.add_member(hook, "run", "Do what a hook does, as git runs it");
     table.add_choice(run, "name", args.name, names, "A hook")->required();
-    run->add_option("words", args.words, "What git gives the hook")->type_name("ARGUMENT");
+    add_option(run, "words ARGUMENT", args.words, "What git gives the hook");
   }
 }
 
@@ -169,10 +159,8 @@ void add_agents_commands(OptionTable& table) {
     table.add_member(agents, "list", "List which agents are configured, and where");
     CLI::App* status = table.add_member(agents, "status",
                                         "Show what agents have staged and committed, and overlaps");
-    status
-        ->add_option("-n,--limit", table.arguments().limit,
-                     "Show at most N sessions; 20 by default")
-        ->type_name("N");
+    add_option(status, "-n,--limit N", table.arguments().limit,
+               "Show at most N sessions; 20 by default");
     status->add_flag("-f,--follow", which.follow,
                      "Go on, and show each new overlap, until it is stopped");
     CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
@@ -207,9 +195,8 @@ void add_help_commands(OptionTable& table) {
   }
   if (CLI::App* help =
           table.add("help", "Explain a command, an error's reason or a key", kMaintenanceGroup)) {
-    help->add_option("words", args.words,
-                     "A command, a reason (path.outside) or a key (policy.mode)")
-        ->type_name("NAME");
+    add_option(help, "words NAME", args.words,
+               "A command, a reason (path.outside) or a key (policy.mode)");
     help->add_flag("--man", args.show, "Print the manual page, for man(1)");
   }
 }

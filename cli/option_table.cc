@@ -81,33 +81,27 @@ void OptionTable::add_global() {
   app_.set_help_all_flag("--help", "Show the help in full");
   app_.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION, "Show the version");
   GlobalArguments& global = args_.global;
-  app_.add_option("-C", global.directories, "Work as if started in DIR")
-      ->type_name("DIR")
+  add_option(&app_, "-C DIR", global.directories, "Work as if started in DIR")
       ->allow_extra_args(false);
-  app_.add_option("--repo", global.repository,
-                  "Work on a branch of the git repository in DIR, which may be\n"
-                  "bare, without a checkout; each commit is one of git")
-      ->type_name("DIR");
-  app_.add_option("--ref", global.ref, "Branch of --repo; default: the one of HEAD")
-      ->type_name("BRANCH");
+  add_option(&app_, "--repo DIR", global.repository,
+             "Work on a branch of the git repository in DIR, which may be\n"
+             "bare, without a checkout; each commit is one of git");
+  add_option(&app_, "--ref BRANCH", global.ref, "Branch of --repo; default: the one of HEAD");
   app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
   app_.add_flag("--raw", global.is_raw,
                 "Show exact bytes on a terminal, too; by default control, bidirectional\n"
                 "and invisible characters are shown as \\x1b or <U+202E>");
   app_.add_flag("-q,--quiet", global.is_quiet, "Print only results and errors");
   app_.add_flag("--no-pager", global.no_pager, "Never start a pager");
-  add_choice(&app_, "--color", global.color, {"auto", "always", "never"}, "auto, always or never")
-      ->type_name("WHEN");
-  app_.add_option("--config", global.config, "Use this file instead of galley.toml")
-      ->type_name("FILE");
-  app_.add_option("--agent", global.agent, "Name of the agent: applies [agents.NAME]")
-      ->type_name("NAME")
+  add_choice(&app_, "--color WHEN", global.color, {"auto", "always", "never"},
+             "auto, always or never");
+  add_option(&app_, "--config FILE", global.config, "Use this file instead of galley.toml");
+  add_option(&app_, "--agent NAME", global.agent, "Name of the agent: applies [agents.NAME]")
       ->check([](const std::string& name) {
         return name.empty() ? "an empty name would give the agent a person's rights" : "";
       });
-  app_.add_option("--reason", global.message, "Why; recorded with the commit")->type_name("TEXT");
-  app_.add_option("--session", global.session, "Id of the agent's session; recorded")
-      ->type_name("ID");
+  add_option(&app_, "--reason TEXT", global.message, "Why; recorded with the commit");
+  add_option(&app_, "--session ID", global.session, "Id of the agent's session; recorded");
 }
 
 CLI::App* OptionTable::add(const char* name, const char* about, const char* group) {
@@ -131,7 +125,7 @@ CLI::App* OptionTable::add_member(CLI::App* group, const char* name, const char*
 
 CLI::Option* OptionTable::add_choice(CLI::App* command, const char* name, std::string& word,
                                      const std::vector<std::string>& words, const char* about) {
-  CLI::Option* option = command->add_option(name, word, about)->check(one_of(words));
+  CLI::Option* option = add_option(command, name, word, about)->check(one_of(words));
   choices_[option] = words;
   return option;
 }
@@ -145,24 +139,22 @@ CLI::Option* OptionTable::add_choice_list(CLI::App* command, const char* name,
   return option;
 }
 
-CLI::Option* OptionTable::add_list(CLI::App* command, const char* name,
-                                   std::vector<std::string>& values, const char* about) {
-  return command->add_option(name, values, about)->allow_extra_args(false);
+CLI::Option* add_list(CLI::App* command, const char* name, std::vector<std::string>& values,
+                      const char* about) {
+  return add_option(command, name, values, about)->allow_extra_args(false);
 }
 
-CLI::Option* OptionTable::add_seconds(CLI::App* command, const char* name, double& seconds,
-                                      const char* about) {
+CLI::Option* add_seconds(CLI::App* command, const char* name, double& seconds, const char* about) {
   const auto complaint = [](const std::string& word) {
     double given = 0;
     const bool is_right =
         CLI::detail::lexical_cast(word, given) && given > 0 && std::isfinite(given);
     return is_right ? std::string() : "'" + word + "' is not a number of seconds above 0";
   };
-  return command->add_option(name, seconds, about)->check(complaint)->type_name("N");
+  return add_option(command, std::string(name) + " N", seconds, about)->check(complaint);
 }
 
-CLI::Option* OptionTable::add_size(CLI::App* command, const char* name, uint64_t& bytes,
-                                   const char* about) {
+CLI::Option* add_size(CLI::App* command, const char* name, uint64_t& bytes, const char* about) {
   const auto complaint = [](std::string& word) {
     const std::string given = word;
     try {
@@ -174,9 +166,8 @@ CLI::Option* OptionTable::add_size(CLI::App* command, const char* name, uint64_t
     }
     return "'" + given + "' is not a size: a number of bytes, or one with kb, mb or gb";
   };
-  return command->add_option(name, bytes, about)
-      ->transform(CLI::Validator(complaint, ""))
-      ->type_name("SIZE");
+  return add_option(command, std::string(name) + " SIZE", bytes, about)
+      ->transform(CLI::Validator(complaint, ""));
 }
 
 void OptionTable::add_dry_run(CLI::App* command, const char* about) {
@@ -189,14 +180,13 @@ std::vector<std::string> OptionTable::choices_of(const CLI::Option& option) cons
 }
 
 void OptionTable::add_message(CLI::App* command) {
-  command->add_option("-m,--message", args_.global.message, "Why; the same as galley --reason TEXT")
-      ->type_name("TEXT");
+  add_option(command, "-m,--message TEXT", args_.global.message,
+             "Why; the same as galley --reason TEXT");
 }
 
 void OptionTable::add_tx(CLI::App* command) {
-  command->add_option("--tx", args_.tx, "A transaction; the only one of your own by default")
-      ->envname("GALLEY_TX")
-      ->type_name("ID");
+  add_option(command, "--tx ID", args_.tx, "A transaction; the only one of your own by default")
+      ->envname("GALLEY_TX");
 }
 
 void OptionTable::add_begin(CLI::App* command) {
@@ -205,34 +195,29 @@ void OptionTable::add_begin(CLI::App* command) {
 }
 
 void OptionTable::add_transcript(CLI::App* command) {
-  command
-      ->add_option("--transcript", args_.transcript,
-                   "Record every tool call in this file, with its full contents")
-      ->type_name("FILE");
+  add_option(command, "--transcript FILE", args_.transcript,
+             "Record every tool call in this file, with its full contents");
 }
 
 void OptionTable::add_profile(CLI::App* command) {
-  add_choice(command, "--profile", args_.profile,
+  add_choice(command, "--profile NAME", args_.profile,
              {kToolProfileNames.begin(), kToolProfileNames.end()},
-             "The names of tools that agents of this kind know")
-      ->type_name("NAME");
+             "The names of tools that agents of this kind know");
 }
 
 CLI::Option* OptionTable::add_turn(CLI::App* command, const char* about) {
-  return command->add_option("--turn", args_.turn, std::string(about) + "; galley turns lists them")
-      ->type_name("N|N..M|last");
+  return add_option(command, "--turn N|N..M|last", args_.turn,
+                    std::string(about) + "; galley turns lists them");
 }
 
 void OptionTable::add_conflict(CLI::App* command) {
-  add_choice(command, "--conflict", args_.conflict, {"stop", "markers"},
-             "Of lines that both sides changed: stop, or stage them between markers")
-      ->type_name("HOW");
+  add_choice(command, "--conflict HOW", args_.conflict, {"stop", "markers"},
+             "Of lines that both sides changed: stop, or stage them between markers");
 }
 
 void OptionTable::add_git_commits(CLI::App* command) {
-  add_choice(command, "--git-commits", args_.run.git_commits, {"keep", "drop"},
-             "Keep or drop the commits of git that were made inside")
-      ->type_name("WHAT");
+  add_choice(command, "--git-commits WHAT", args_.run.git_commits, {"keep", "drop"},
+             "Keep or drop the commits of git that were made inside");
 }
 
 void OptionTable::add_reports(CLI::App* command) {
@@ -240,22 +225,17 @@ void OptionTable::add_reports(CLI::App* command) {
     const auto request = report_requests({word});
     return request ? std::string() : request.error().message;
   };
-  add_list(command, "--report", args_.reports,
+  add_list(command, "--report FORMAT[=FILE]", args_.reports,
            "Also write the judgement as FORMAT, to standard output or a file")
-      ->type_name("FORMAT[=FILE]")
       ->check(CLI::Validator(check, ""));
 }
 
 void OptionTable::add_verdicts(CLI::App* command) {
-  command->add_option("--verdict", args_.verdict.write, "Write the verdict for a later job")
-      ->type_name("FILE");
-  command
-      ->add_option("--verify", args_.verdict.verify,
-                   "Take the answer of this verdict, if it is about the same; run nothing")
-      ->type_name("FILE");
-  command
-      ->add_option("--key", args_.verdict.key, "Sign the verdict, or have it signed, with this key")
-      ->type_name("FILE");
+  add_option(command, "--verdict FILE", args_.verdict.write, "Write the verdict for a later job");
+  add_option(command, "--verify FILE", args_.verdict.verify,
+             "Take the answer of this verdict, if it is about the same; run nothing");
+  add_option(command, "--key FILE", args_.verdict.key,
+             "Sign the verdict, or have it signed, with this key");
 }
 
 void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {
@@ -271,10 +251,9 @@ void OptionTable::add_diff_options(CLI::App* command, bool takes_edits) {
   command->add_flag(takes_edits ? "-b" : "-b,--ignore-space-change", diff.ignore_space_change,
                     "Show no changes in the amount of white space");
   command->add_flag("--side-by-side", diff.side_by_side, "Show old and new lines side by side");
-  add_choice(command, "--hyperlinks", diff.hyperlinks, {"auto", "always", "never"},
-             "Make places links that an editor opens: auto, always or never")
-      ->type_name("WHEN");
-  command->add_option("-U,--unified", diff.context, "Lines of context")->type_name("N");
+  add_choice(command, "--hyperlinks WHEN", diff.hyperlinks, {"auto", "always", "never"},
+             "Make places links that an editor opens: auto, always or never");
+  add_option(command, "-U,--unified N", diff.context, "Lines of context");
 }
 
 void OptionTable::add_html(CLI::App* command) {
@@ -289,12 +268,11 @@ void OptionTable::add_quiet(CLI::App* command, const char* about) {
   command->add_flag("--quiet", args_.diff.is_quiet, about);
 }
 
-CLI::Option* OptionTable::add_hosts(CLI::App* command, std::vector<std::string>& hosts) {
+CLI::Option* add_hosts(CLI::App* command, std::vector<std::string>& hosts) {
   return add_list(
-             command, "--allow-host", hosts,
-             "Let it reach this host through a proxy, and no other; *.HOST names those below it, "
-             "HOST:PORT one port")
-      ->type_name("HOST");
+      command, "--allow-host HOST", hosts,
+      "Let it reach this host through a proxy, and no other; *.HOST names those below it, "
+      "HOST:PORT one port");
 }
 
 void OptionTable::add_exec_options(CLI::App* command) {
@@ -311,10 +289,8 @@ void OptionTable::add_exec_options(CLI::App* command) {
       ->excludes(network);
   add_hosts(command, exec.hosts)->excludes(network);
   add_seconds(command, "--timeout", exec.timeout_s, "Seconds it may run");
-  command->add_option("--cpu", exec.cpu_s, "Seconds of processor time of all its processes")
-      ->type_name("N");
-  command->add_option("--processes", exec.processes, "Processes and threads at once")
-      ->type_name("N");
+  add_option(command, "--cpu N", exec.cpu_s, "Seconds of processor time of all its processes");
+  add_option(command, "--processes N", exec.processes, "Processes and threads at once");
   add_size(command, "--memory", exec.memory_bytes, "Memory of all its processes, such as 512mb");
   add_size(command, "--file-size", exec.file_bytes, "Of any one file it writes");
   add_size(command, "--written", exec.written_bytes, "Written by all its processes");

@@ -17,6 +17,25 @@ inline constexpr char kWordMark = '\0';
 [[nodiscard]] std::string marked_word(std::string word);
 [[nodiscard]] std::string unmarked_word(std::string word);
 
+/// Adds an option, or an argument. `name` is as in the usage: `--secrets FILE`, `words PATH`.
+template <class T>
+CLI::Option* add_option(CLI::App* command, const std::string& name, T& value,
+                        const std::string& about) {
+  const size_t blank = name.find(' ');
+  CLI::Option* option = command->add_option(name.substr(0, blank), value, about);
+  return blank == name.npos ? option : option->type_name(name.substr(blank + 1));
+}
+/// Adds an option that takes one value and may be repeated. Words after the value do not belong to
+/// the option.
+CLI::Option* add_list(CLI::App* command, const char* name, std::vector<std::string>& values,
+                      const char* about);
+/// Adds an option that takes a number of seconds above 0.
+CLI::Option* add_seconds(CLI::App* command, const char* name, double& seconds, const char* about);
+/// Adds an option that takes a number of bytes, with or without a unit.
+CLI::Option* add_size(CLI::App* command, const char* name, uint64_t& bytes, const char* about);
+/// Adds --allow-host.
+CLI::Option* add_hosts(CLI::App* command, std::vector<std::string>& hosts);
+
 /// The table of commands and options. Parsing, help, completions and the man page use it.
 ///
 /// Ownership: owns the Arguments in which it stores the options.
@@ -55,17 +74,6 @@ class OptionTable {
   /// Returns the words that an option takes; empty if it takes any.
   [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option) const;
 
-  /// Adds an option that takes one value and may be repeated. Words after the value do not belong
-  /// to the option.
-  static CLI::Option* add_list(CLI::App* command, const char* name,
-                               std::vector<std::string>& values, const char* about);
-  /// Adds an option that takes a number of seconds above 0.
-  static CLI::Option* add_seconds(CLI::App* command, const char* name, double& seconds,
-                                  const char* about);
-  /// Adds an option that takes a number of bytes, with or without a unit.
-  static CLI::Option* add_size(CLI::App* command, const char* name, uint64_t& bytes,
-                               const char* about);
-
   // Options that several commands share.
   void add_dry_run(CLI::App* command, const char* about);
   void add_message(CLI::App* command);
@@ -79,7 +87,6 @@ class OptionTable {
   void add_conflict(CLI::App* command);
   /// --git-commits: keeps or drops the git commits of a run.
   void add_git_commits(CLI::App* command);
-  static CLI::Option* add_hosts(CLI::App* command, std::vector<std::string>& hosts);
   /// With `takes_edits`, --ignore-space-change has the meaning of git apply: it affects matching.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
   /// --report: writes the judgement in formats of other programs.

@@ -9,35 +9,27 @@ constexpr uint32_t kMostWaitSeconds = 86'400;
 
 void add_call_options(OptionTable& table, CLI::App* call) {
   CallArguments& about = table.arguments().call;
-  OptionTable::add_list(call, "--secret", about.secrets,
-                        "Give the tool this environment variable as $ENV.NAME")
-      ->type_name("NAME");
-  call->add_option("--secrets", about.secrets_file, "Take $ENV.NAME from this file of mode 0600")
-      ->type_name("FILE");
-  OptionTable::add_list(call, "--env", about.environment,
-                        "Set this in the environment of its commands")
-      ->type_name("NAME=VALUE");
-  OptionTable::add_list(call, "--capability", about.capabilities,
-                        "Allow only this, of what the agent may do (fs:read:src/**)")
-      ->type_name("CAPABILITY");
-  OptionTable::add_list(call, "--program", about.programs,
-                        "Let its commands start only this program, of those that the agent may")
-      ->type_name("NAME");
-  call->add_option("--cwd", about.cwd, "Start relative paths and commands in this folder")
-      ->type_name("DIR");
-  call->add_option("--task", about.task, "Id of the task; for the record")->type_name("ID");
-  call->add_option("--goal", about.goal, "Id of the goal; for the record")->type_name("ID");
-  call->add_option("--call-id", about.call_id,
-                   "Id of the call in the caller's system; for the record")
-      ->type_name("ID");
-  OptionTable::add_seconds(call, "--timeout", about.timeout_s,
-                           "Seconds it may take; by default, the tool's own limit");
+  add_list(call, "--secret NAME", about.secrets,
+           "Give the tool this environment variable as $ENV.NAME");
+  add_option(call, "--secrets FILE", about.secrets_file,
+             "Take $ENV.NAME from this file of mode 0600");
+  add_list(call, "--env NAME=VALUE", about.environment,
+           "Set this in the environment of its commands");
+  add_list(call, "--capability CAPABILITY", about.capabilities,
+           "Allow only this, of what the agent may do (fs:read:src/**)");
+  add_list(call, "--program NAME", about.programs,
+           "Let its commands start only this program, of those that the agent may");
+  add_option(call, "--cwd DIR", about.cwd, "Start relative paths and commands in this folder");
+  add_option(call, "--task ID", about.task, "Id of the task; for the record");
+  add_option(call, "--goal ID", about.goal, "Id of the goal; for the record");
+  add_option(call, "--call-id ID", about.call_id,
+             "Id of the call in the caller's system; for the record");
+  add_seconds(call, "--timeout", about.timeout_s,
+              "Seconds it may take; by default, the tool's own limit");
   call->add_flag("--deterministic", about.is_deterministic,
                  "Give its commands a fixed time, zone and locale, and no network");
-  table
-      .add_choice(call, "--format", table.arguments().shape, tool_shape_names(),
-                  "Print the result in the format of this system")
-      ->type_name("NAME");
+  table.add_choice(call, "--format NAME", table.arguments().shape, tool_shape_names(),
+                   "Print the result in the format of this system");
   table.add_dry_run(call, "Show what it would stage; stage nothing");
   table.add_transcript(call);
 }
@@ -60,16 +52,15 @@ void add_stage_commands(OptionTable& table) {
     table.add_html(diff);
     table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
     table.add_turn(diff, "Show what this turn changed, as one diff")->excludes("--tx");
-    diff->add_option("words", args.words,
-                     "Show only these paths; with A..B before them, of a range of commits")
-        ->type_name("PATH");
+    add_option(diff, "words PATH", args.words,
+               "Show only these paths; with A..B before them, of a range of commits");
   }
   if (CLI::App* review = table.add("review", "Review each change of a transaction, then commit",
                                    kTransactionGroup)) {
     table.add_tx(review);
     review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
-    review->add_option("--port", args.port, "Serve the page on this port; any free one by default")
-        ->type_name("N");
+    add_option(review, "--port N", args.port,
+               "Serve the page on this port; any free one by default");
     review->add_flag("--open", args.opens, "Open the page: $BROWSER or xdg-open")
         ->excludes(
             review->add_flag("--no-open", args.stays_closed,
@@ -104,8 +95,7 @@ void add_gate_commands(OptionTable& table) {
     CLI::Option* bisect = validate->add_flag(
         "--bisect", args.bisect,
         "If it is refused, find the smallest refused part and the largest part that passes");
-    validate->add_option("--budget", args.budget_s, "Seconds that --bisect may take (60)")
-        ->type_name("N")
+    add_option(validate, "--budget N", args.budget_s, "Seconds that --bisect may take (60)")
         ->needs(bisect);
   }
   if (CLI::App* approve = table.add(
@@ -117,14 +107,14 @@ void add_gate_commands(OptionTable& table) {
             "Id of the reviewed proposal, or the first digits of an open transaction's; or "
             "call-ID of a call")
         ->required();
-    approve->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
+    add_option(approve, "--by NAME", args.name, "Name of the person; for the record");
   }
   if (CLI::App* commit =
           table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup)) {
     table.add_tx(commit);
     table.add_message(commit);
-    commit->add_option("--proposal", args.proposal, "Commit only if this is what is proposed")
-        ->type_name("PROPOSAL");
+    add_option(commit, "--proposal PROPOSAL", args.proposal,
+               "Commit only if this is what is proposed");
     table.add_conflict(commit);
     table.add_git_commits(commit);
     table.add_dry_run(commit, "Show the diff and the gate's verdict; commit nothing");
@@ -137,12 +127,10 @@ void add_rollback_command(OptionTable& table) {
           table.add("rollback", "Drop a transaction, go back to a savepoint, or take back one call",
                     kTransactionGroup)) {
     table.add_tx(rollback);
-    CLI::Option* to =
-        rollback->add_option("--to", args.to, "Go back to this savepoint")->type_name("NAME");
-    CLI::Option* execution =
-        rollback->add_option("--execution", args.execution, "Take back only what this call changed")
-            ->type_name("ID")
-            ->excludes(to);
+    CLI::Option* to = add_option(rollback, "--to NAME", args.to, "Go back to this savepoint");
+    CLI::Option* execution = add_option(rollback, "--execution ID", args.execution,
+                                        "Take back only what this call changed")
+                                 ->excludes(to);
     rollback
         ->add_flag("--with-later", args.with_later, "Take back later calls that built on it, too")
         ->needs(execution);
@@ -157,9 +145,8 @@ void add_replay_command(OptionTable& table) {
                     kTransactionGroup)) {
     table.add_tx(replay);
     replay->add_option("file", args.input, "A transcript; - is standard input")->required();
-    OptionTable::add_list(replay, "--secret", args.call.secrets,
-                          "Give tools this environment variable as $ENV.NAME")
-        ->type_name("NAME");
+    add_list(replay, "--secret NAME", args.call.secrets,
+             "Give tools this environment variable as $ENV.NAME");
   }
 }
 
@@ -187,36 +174,29 @@ void add_mcp_command(OptionTable& table) {
   if (CLI::App* mcp = table.add(
           "mcp", "Serve agents over the Model Context Protocol, on stdin and stdout or HTTP",
           kTransactionGroup)) {
-    OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
-        ->type_name("NAME");
+    add_list(mcp, "--tools NAME", args.words, "Show only these tools of galley tools list");
     table.add_profile(mcp);
-    OptionTable::add_list(mcp, "--secret", args.call.secrets,
-                          "Give tools this environment variable as $ENV.NAME")
-        ->type_name("NAME");
-    mcp->add_option("--secrets", args.call.secrets_file,
-                    "Take $ENV.NAME from this file of mode 0600")
-        ->type_name("FILE");
-    mcp->add_option("--prefix", args.prefix, "Put this before the names of the workspace's tools")
-        ->type_name("TEXT");
+    add_list(mcp, "--secret NAME", args.call.secrets,
+             "Give tools this environment variable as $ENV.NAME");
+    add_option(mcp, "--secrets FILE", args.call.secrets_file,
+               "Take $ENV.NAME from this file of mode 0600");
+    add_option(mcp, "--prefix TEXT", args.prefix,
+               "Put this before the names of the workspace's tools");
     mcp->add_flag("--autocommit", args.autocommit,
                   "Commit each call that changes something, if the gate approves");
     CLI::Option* http =
-        mcp->add_option("--http", args.serving.http,
-                        "Serve over HTTP on this port, or ADDRESS:PORT; any free one by default")
-            ->type_name("PORT")
+        add_option(mcp, "--http PORT", args.serving.http,
+                   "Serve over HTTP on this port, or ADDRESS:PORT; any free one by default")
             ->expected(0, 1)
             ->default_str("0");
     CLI::Option* socket =
-        mcp->add_option("--unix", args.serving.socket, "Serve over HTTP on this socket file")
-            ->type_name("FILE")
+        add_option(mcp, "--unix FILE", args.serving.socket, "Serve over HTTP on this socket file")
             ->excludes(http);
-    mcp->add_option("--token-file", args.serving.token_file,
-                    "Take the token from this file of mode 0600; else one is made and printed")
-        ->type_name("FILE")
+    add_option(mcp, "--token-file FILE", args.serving.token_file,
+               "Take the token from this file of mode 0600; else one is made and printed")
         ->needs(http);
-    OptionTable::add_list(mcp, "--workspace", args.serving.workspaces,
-                          "Serve this directory at /mcp/NAME, where NAME is its last part")
-        ->type_name("DIR")
+    add_list(mcp, "--workspace DIR", args.serving.workspaces,
+             "Serve this directory at /mcp/NAME, where NAME is its last part")
         ->check([http, socket](const std::string&) {
           return http->empty() && socket->empty() ? "--workspace needs --http or --unix" : "";
         });
@@ -227,30 +207,21 @@ void add_serve_command(OptionTable& table) {
   ServeArguments& args = table.arguments().serve;
   if (CLI::App* serve = table.add(
           "serve", "Serve the tools of the workspace to platforms of agents", kTransactionGroup)) {
-    CLI::Option* grpc =
-        serve
-            ->add_option("--grpc", args.grpc, "Serve over gRPC at unix:PATH, or HOST:PORT with TLS")
-            ->type_name("ADDRESS");
-    serve->add_option("--nats", args.nats, "Serve over this NATS server")
-        ->type_name("URL")
-        ->excludes(grpc);
-    serve
-        ->add_option("--server-config", args.config,
-                     "Take who may call, and when to commit, from this file")
-        ->type_name("FILE");
+    CLI::Option* grpc = add_option(serve, "--grpc ADDRESS", args.grpc,
+                                   "Serve over gRPC at unix:PATH, or HOST:PORT with TLS");
+    add_option(serve, "--nats URL", args.nats, "Serve over this NATS server")->excludes(grpc);
+    add_option(serve, "--server-config FILE", args.config,
+               "Take who may call, and when to commit, from this file");
     table.add_profile(serve);
   }
 }
 
 /// --nats and --server-config of a command about jobs.
 void add_queue(CLI::App* command, ServeArguments& args) {
-  command->add_option("--nats", args.nats, "The NATS server with the queue of jobs")
-      ->type_name("URL")
+  add_option(command, "--nats URL", args.nats, "The NATS server with the queue of jobs")
       ->required();
-  command
-      ->add_option("--server-config", args.config,
-                   "Take credentials and the limits of a worker from this file")
-      ->type_name("FILE");
+  add_option(command, "--server-config FILE", args.config,
+             "Take credentials and the limits of a worker from this file");
 }
 
 void add_job_commands(OptionTable& table) {
@@ -263,22 +234,19 @@ void add_job_commands(OptionTable& table) {
   if (CLI::App* submit =
           table.add("submit", "Add a job to the queue of the workers", kTransactionGroup)) {
     add_queue(submit, args.serve);
-    submit->add_option("file", args.serve.job, "The job as JSON; standard input by default")
-        ->type_name("FILE");
-    submit
-        ->add_option("--wait", args.serve.wait_s,
-                     "Wait so long for the job's receipt, and print it")
+    add_option(submit, "file FILE", args.serve.job, "The job as JSON; standard input by default");
+    add_option(submit, "--wait SECONDS", args.serve.wait_s,
+               "Wait so long for the job's receipt, and print it")
         ->check([](const std::string& word) {
           const auto seconds = number_of<uint32_t>(word);
           const bool is_good = seconds && *seconds <= kMostWaitSeconds;
           return is_good ? std::string() : "'" + word + "' is not a number of seconds up to a day";
-        })
-        ->type_name("SECONDS");
+        });
   }
   if (CLI::App* jobs = table.add("jobs", "List the receipts of jobs, one JSON object per line",
                                  kTransactionGroup)) {
     add_queue(jobs, args.serve);
-    jobs->add_option("id", args.id, "Only that of this job")->type_name("ID");
+    add_option(jobs, "id ID", args.id, "Only that of this job");
   }
 }
 
@@ -286,16 +254,11 @@ void add_agent_hook_command(OptionTable& table) {
   if (CLI::App* hook =
           table.add("agent-hook", "Judge the tool call that an agent's hook sends on stdin",
                     kTransactionGroup)) {
-    OptionTable::add_list(
-        hook, "--allow-tool", table.arguments().agents.allow,
-        "Let calls of this tool pass unjudged; NAME* means all that begin with NAME")
-        ->type_name("NAME");
-    OptionTable::add_list(
-        hook, "--file-server", table.arguments().agents.file_servers,
-        "Judge edits of this MCP server as those of the protocol's file system server")
-        ->type_name("NAME");
-    hook->add_option("--prefix", table.arguments().prefix, "That of galley mcp --prefix")
-        ->type_name("TEXT");
+    add_list(hook, "--allow-tool NAME", table.arguments().agents.allow,
+             "Let calls of this tool pass unjudged; NAME* means all that begin with NAME");
+    add_list(hook, "--file-server NAME", table.arguments().agents.file_servers,
+             "Judge edits of this MCP server as those of the protocol's file system server");
+    add_option(hook, "--prefix TEXT", table.arguments().prefix, "That of galley mcp --prefix");
   }
 }
 
@@ -316,17 +279,13 @@ void add_exec_command(OptionTable& table) {
         ->needs("--commit");
     exec->get_option("--keep-on-failure")->excludes("--commit");
     table.add_exec_options(exec);
-    exec->add_option("words", args.words, "Program and arguments, after --")
-        ->type_name("COMMAND")
-        ->required();
+    add_option(exec, "words COMMAND", args.words, "Program and arguments, after --")->required();
   }
 }
 
 void add_detach_keys(OptionTable& table, CLI::App* command) {
-  command
-      ->add_option("--detach-keys", table.arguments().run.detach_keys,
-                   "Keys that detach from it: ctrl-p,ctrl-q, or others, or none")
-      ->type_name("KEYS");
+  add_option(command, "--detach-keys KEYS", table.arguments().run.detach_keys,
+             "Keys that detach from it: ctrl-p,ctrl-q, or others, or none");
 }
 
 /// Options for the host's network, folders and variables, of `run` and `acp`.
@@ -334,16 +293,13 @@ void add_reach_options(OptionTable& table, CLI::App* run) {
   Arguments& args = table.arguments();
   CLI::Option* network =
       run->add_flag("--network", args.run.shares_network, "Give it the host's network");
-  OptionTable::add_hosts(run, args.run.hosts)->excludes(network);
-  OptionTable::add_list(run, "--allow-write", args.run.writable,
-                        "Let it write this folder of the host, such as its own state")
-      ->type_name("PATH");
-  OptionTable::add_list(run, "--layer", args.run.layered,
-                        "The same, but drop what it writes there with the transaction")
-      ->type_name("PATH");
-  OptionTable::add_list(run, "--env", args.run.environment,
-                        "Set this in its environment; a name alone copies its value")
-      ->type_name("NAME[=VALUE]");
+  add_hosts(run, args.run.hosts)->excludes(network);
+  add_list(run, "--allow-write PATH", args.run.writable,
+           "Let it write this folder of the host, such as its own state");
+  add_list(run, "--layer PATH", args.run.layered,
+           "The same, but drop what it writes there with the transaction");
+  add_list(run, "--env NAME[=VALUE]", args.run.environment,
+           "Set this in its environment; a name alone copies its value");
 }
 
 void add_acp_command(OptionTable& table) {
@@ -352,11 +308,10 @@ void add_acp_command(OptionTable& table) {
           table.add("acp", "Run an agent for an editor that speaks the Agent Client Protocol",
                     kTransactionGroup)) {
     add_reach_options(table, acp);
-    acp->add_option("--commit", args.run.commit_time,
-                    "When to commit: ask after each turn, at the end of a turn, or of the session")
-        ->type_name("ask|turn|session");
-    acp->add_option("words", args.words, "An agent or another program, with its own arguments")
-        ->type_name("PROGRAM")
+    add_option(acp, "--commit ask|turn|session", args.run.commit_time,
+               "When to commit: ask after each turn, at the end of a turn, or of the session");
+    add_option(acp, "words PROGRAM", args.words,
+               "An agent or another program, with its own arguments")
         ->required();
   }
 }
@@ -366,11 +321,9 @@ void add_run_commands(OptionTable& table) {
   if (CLI::App* run =
           table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
                     kTransactionGroup)) {
-    run->add_option("--name", args.run.name, "A name for attach, stop and status")
-        ->type_name("NAME");
-    run->add_option("--resume", args.run.resume,
-                    "Continue in the transaction of a run that has ended")
-        ->type_name("N");
+    add_option(run, "--name NAME", args.run.name, "A name for attach, stop and status");
+    add_option(run, "--resume N", args.run.resume,
+               "Continue in the transaction of a run that has ended");
     add_reach_options(table, run);
     run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
     CLI::Option* commit =
@@ -382,35 +335,29 @@ void add_run_commands(OptionTable& table) {
     keep->excludes(drop);
     table.add_git_commits(run);
     add_detach_keys(table, run);
-    run->add_option("words", args.words, "An agent or another program, with its own arguments")
-        ->type_name("PROGRAM")
+    add_option(run, "words PROGRAM", args.words,
+               "An agent or another program, with its own arguments")
         ->required();
   }
   if (CLI::App* attach = table.add(
           "attach", "Give this terminal to a program that galley run started", kTransactionGroup)) {
-    attach
-        ->add_option("id", args.id,
-                     "Name of the run, or the first digits of its id; the only one by default")
-        ->type_name("N");
+    add_option(attach, "id N", args.id,
+               "Name of the run, or the first digits of its id; the only one by default");
     add_detach_keys(table, attach);
   }
   if (CLI::App* stop =
           table.add("stop", "End a program that galley run started; keep what it changed",
                     kTransactionGroup)) {
-    stop->add_option("id", args.id,
-                     "Name of the run, or the first digits of its id; the only one by default")
-        ->type_name("N");
+    add_option(stop, "id N", args.id,
+               "Name of the run, or the first digits of its id; the only one by default");
   }
   if (CLI::App* sync =
           table.add("sync", "Give a program that galley run started what others committed",
                     kTransactionGroup)) {
-    sync->add_option(
-            "--wait", args.run.idle_wait_s,
-            "Wait so long until the program is idle, else refuse (default 3, 0: do not wait)")
-        ->type_name("SECONDS");
-    sync->add_option("id", args.id,
-                     "Name of the run, or the first digits of its id; the only one by default")
-        ->type_name("N");
+    add_option(sync, "--wait SECONDS", args.run.idle_wait_s,
+               "Wait so long until the program is idle, else refuse (default 3, 0: do not wait)");
+    add_option(sync, "id N", args.id,
+               "Name of the run, or the first digits of its id; the only one by default");
   }
 }
 
