@@ -10,7 +10,7 @@
 #include "tools/operation.h"
 #include "tools/tool.h"
 
-/// The files of tools/catalogue, as the build embeds them (cmake/tool_catalogue.cmake).
+/// The files of tools/catalogue, as the build embeds them (cmake/embed.cmake).
 namespace galley::catalogue_text {
 
 extern const std::string_view kNative, kPeers, kAios, kNachos, kGemini, kTenex, kGit, kProfiles;
