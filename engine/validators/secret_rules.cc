@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "engine/policy/toml_document.h"
-#include "engine/validators/default_secret_rules.h"
 
 namespace galley {
 namespace {
@@ -252,7 +251,7 @@ double entropy_of(std::string_view text) {
 }
 
 Result<SecretRules> SecretRules::built_in(PatternCheck check) {
-  return parse(kDefaultSecretRules, "built-in secret rules", check);
+  return parse(secret_rule_text::kDefault, "built-in secret rules", check);
 }
 
 Result<SecretRules> SecretRules::parse(std::string_view toml, std::string_view file,

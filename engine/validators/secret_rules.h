@@ -8,6 +8,13 @@
 
 #include "base/result.h"
 
+/// Galley's own rules, as the build embeds them (cmake/embed.cmake).
+namespace galley::secret_rule_text {
+
+extern const std::string_view kDefault;
+
+}  // namespace galley::secret_rule_text
+
 namespace galley {
 
 /// The maximum memory of one compiled pattern, in bytes.
@@ -37,7 +44,7 @@ enum class PatternCheck : uint8_t {
 /// Threads: immutable, safe to share.
 class SecretRules {
  public:
-  /// Returns Galley's own rules (default_secret_rules.h).
+  /// Returns Galley's own rules (default_secret_rules.toml).
   [[nodiscard]] static Result<SecretRules> built_in(PatternCheck check = PatternCheck::kAtUse);
   /// Parses a rule file.
   /// Errors: kInvalid `config.syntax` or `config.value`, with FILE:LINE.
