@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "engine/policy/agent_files.h"
-#include "server/agents/opencode_plugin.h"
 
 namespace galley {
 namespace {
@@ -148,7 +147,7 @@ AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& p
     const std::string folder = is_user ? own : in(own, kOpencodeFolder);
     return {part,
             {folder + "/plugin/galley.js"},
-            {GeneratedFile("", "//", std::string(kOpencodePlugin))},
+            {GeneratedFile("", "//", std::string(agent_text::kOpencodePlugin))},
             false,
             {folder + "/plugin", folder},
             ""};

@@ -11,6 +11,15 @@
 #include "server/agents/json_config_entry.h"
 #include "server/agents/toml_config_entry.h"
 
+namespace galley::agent_text {
+
+/// opencode_plugin.js, as the build embeds it (cmake/embed.cmake). It asks
+/// `galley agent-hook` before each call, and reports calls, prompts and the end of answers to it.
+/// It blocks every call that the hook did not answer.
+extern const std::string_view kOpencodePlugin;
+
+}  // namespace galley::agent_text
+
 namespace galley {
 
 /// A file that Galley writes completely. Its mark has the hash of the text below it. The hash

@@ -1,13 +1,4 @@
-#pragma once
-
-#include <string_view>
-
-namespace galley {
-
-/// The opencode plugin. It asks `galley agent-hook` before each call, and reports calls, prompts
-/// and the end of answers to it. It blocks every call that the hook did not answer.
-inline constexpr std::string_view kOpencodePlugin =
-    R"(// Asks galley before each call of a tool, and tells it of calls, prompts and answers.
+// Asks galley before each call of a tool, and tells it of calls, prompts and answers.
 // 'galley agents uninstall opencode' removes this file.
 import { spawn } from "node:child_process"
 
@@ -95,6 +86,3 @@ export const Galley = async ({ directory }) => ({
     }, directory)
   },
 })
-)";
-
-}  // namespace galley
