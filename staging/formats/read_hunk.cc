@@ -94,6 +94,19 @@ class BodyReader {
     recount();
   }
 
+  /// True if '\ No newline at end of file' ends the body, and each side that lacks lines has a
+  /// last line without newline.
+  [[nodiscard]] bool is_ended_by_mark(bool lacks_old, bool lacks_new) const {
+    if (lines_.empty() || (*document_)[at_ - 1].front() != '\\') return false;
+    const auto is_ended = [&](LineRole other_side) {
+      const auto last = std::find_if(lines_.rbegin(), lines_.rend(),
+                                     [&](const HunkLine& line) { return line.role != other_side; });
+      return last != lines_.rend() && !last->text.ends_with('\n');
+    };
+    return (!lacks_old || is_ended(LineRole::kAdded)) &&
+           (!lacks_new || is_ended(LineRole::kRemoved));
+  }
+
   /// True if the next line still looks like a part of the body.
   [[nodiscard]] bool goes_on() const {
     if (at_ >= document_->size() || starts_section(*document_, at_)) return false;
@@ -321,6 +334,9 @@ Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOpt
   if (body.lines().empty()) return Ending::kCutOff;
   if (options.end != DocumentEnd::kUnknown) {
     return options.end == DocumentEnd::kComplete ? Ending::kWrongCounts : Ending::kCutOff;
+  }
+  if (body.is_ended_by_mark(have.old_count < header.old_count, have.new_count < header.new_count)) {
+    return Ending::kWrongCounts;
   }
   const bool ends_in_change = body.lines().back().role != LineRole::kContext;
   const bool is_right_elsewhere = so_far.right_counts > 0 && so_far.wrong_counts == 0;

@@ -43,6 +43,23 @@ TEST(HunkEnd, CountsThatAreTooHighDoNotIncludeTheNextFile) {
   }
 }
 
+TEST(HunkEnd, NothingIsMissingBehindTheMarkOfALastLineWithoutNewline) {
+  const std::string mark = "\\ No newline at end of file\n";
+  const auto with = [&](const std::string& header, const std::string& body) {
+    const auto set = read_unified(names("a") + header + body, {});
+    return set && !set->files.front().doubt;
+  };
+  const std::string both = " one\n-two\n" + mark + "+TWO\n" + mark;
+  EXPECT_TRUE(with("@@ -1,2 +1,3 @@\n", both));
+  EXPECT_TRUE(with("@@ -1,3 +1,3 @@\n", both));
+  EXPECT_TRUE(with("@@ -1,2 +1,3 @@\n", " one\n-two\n+TWO\n" + mark));
+  EXPECT_TRUE(with("@@ -1,4 +1,4 @@\n", "-one\n+ONE\n two\n" + mark));
+  // Only the new text ends there, or the last line may be cut off.
+  EXPECT_FALSE(with("@@ -1,3 +1,3 @@\n", " one\n-two\n+TWO\n" + mark));
+  EXPECT_FALSE(with("@@ -1,2 +1,3 @@\n", " one\n-two\n" + mark));
+  EXPECT_FALSE(with("@@ -1,2 +1,3 @@\n", " one\n-two\n" + mark + "+TW"));
+}
+
 TEST(HunkEnd, ALastHunkWithoutAChangeWasCutOff) {
   const std::string one = names("a") + "@@\n one\n-two\n+TWO\n three\n";
   const std::string counted = names("a") + "@@ -1,6 +1,6 @@\n one\n-two\n+TWO\n three\n";
