@@ -602,6 +602,31 @@ class Stager {
   std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, with their document lines
 };
 
+/// Fails if the edits need a leniency that is to be refused.
+Result<void> check_leniencies(const EditOutcome& outcome, const MatchOptions& match) {
+  const auto refusal = [](const std::string& rule, const std::string& what, std::string path) {
+    return fail(ErrorKind::kRefused, "edit.leniency",
+                "the edit needs '" + rule + "' (" + what + "), which [edits] strict does not allow",
+                std::move(path));
+  };
+  for (const Leniency& leniency : outcome.leniencies) {
+    if (match.is_strict(leniency.rule))
+      return refusal(leniency.rule, leniency.message, leniency.path);
+  }
+  for (const FileOutcome& file : outcome.files) {
+    for (const Placement& placement : file.placements) {
+      const std::string place = "its place is line " + std::to_string(placement.line);
+      for (const auto& [rule, is_needed] :
+           {std::pair("offset", placement.offset != 0), std::pair("fuzz", placement.fuzz > 0),
+            std::pair("white_space",
+                      placement.step == MatchStep::kWhiteSpace || !placement.indent.empty())}) {
+        if (is_needed && match.is_strict(rule)) return refusal(rule, place, file.path);
+      }
+    }
+  }
+  return {};
+}
+
 /// Stages the parts in order, each on the result of the earlier ones. If only some edits of a part
 /// fit, they are staged, so that later parts meet the state that they were written for.
 Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
@@ -630,13 +655,7 @@ Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
     if (is_last) break;
     begin = end;
   }
-  for (const Leniency& leniency : outcome.leniencies) {
-    if (!options.match.is_strict(leniency.rule)) continue;
-    return fail(ErrorKind::kRefused, "edit.leniency",
-                "the edit needs '" + leniency.rule + "' (" + leniency.message +
-                    "), which [edits] strict does not allow",
-                leniency.path);
-  }
+  GALLEY_TRY(check_leniencies(outcome, options.match));
   outcome.unmatched = selection.unmatched();
   outcome.is_complete = outcome.is_complete && is_staged;
   outcome.is_staged = is_staged && (outcome.is_complete || options.reject);

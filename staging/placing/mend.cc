@@ -88,8 +88,9 @@ class HunkMender::Work {
     for (const Attempt& attempt : kAttempts) {
       for (const Reading& reading : readings) {
         // If blanks were added or removed, the indentation must be that of the file.
-        options_.last_step =
-            reading.is_shifted || only_exact ? MatchStep::kLineEnds : MatchStep::kMended;
+        options_.last_step = reading.is_shifted || only_exact || options_.is_strict("white_space")
+                                 ? MatchStep::kLineEnds
+                                 : MatchStep::kMended;
         if (only_exact && reading.rule.empty()) continue;
         auto found = (this->*attempt.find)(reading.hunk);
         // The numbers that were pasted with the lines may be off by one.

@@ -77,6 +77,13 @@ SAMPLES = {
     "whole_file": (TEXT, "f.txt\n```\n" + TEXT.replace("line 2\n", "two\n") + "```\n", []),
 }
 
+# By name: as SAMPLES, where the place of the edit shows the leniency.
+PLACES = {
+    "fuzz": (TEXT, NAMES + "@@ -1,5 +1,5 @@\n line other\n line 2\n-line 3\n+three\n line 4\n line 5\n", []),
+    "offset": (TEXT, PLAIN.replace("-1,3 +1,3", "-4,3 +4,3"), []),
+    "white_space": (TEXT, PLAIN.replace("-line 2", "-line  2"), []),
+}
+
 
 class Leniencies(SystemCase):
     def put(self, content, document, strict=""):
@@ -91,7 +98,7 @@ class Leniencies(SystemCase):
         self.assertIn('edits.strict', said)
         self.assertIn('"count_mismatches"', said)
         names = re.search(r"takes ([a-z0-9_, ]+)", said).group(1).split(", ")
-        self.assertEqual(sorted(SAMPLES), sorted(name.strip() for name in names))
+        self.assertEqual(sorted(SAMPLES.keys() | PLACES.keys()), sorted(name.strip() for name in names))
 
     def test_mended_calls_are_reported_as_other_edits_are(self):
         self.put(TEXT, "")
@@ -153,6 +160,23 @@ class Leniencies(SystemCase):
                 if refused.returncode == 0:  # another reading fits
                     self.assertNotIn(f"[{name}]", (refused.stdout + refused.stderr).decode())
                     self.assertEqual(name, "sign_blank")
+
+    def test_places_that_are_not_exact_can_be_refused(self):
+        for name, (content, document, _) in PLACES.items():
+            with self.subTest(name):
+                self.put(content, document)
+                taken = self.galley("apply", "-n", stdin=document.encode(), expect=0)
+                self.assertIn(name, (taken.stdout + taken.stderr).decode())
+                self.put(content, document, name)
+                said = self.galley("apply", "-n", stdin=document.encode(), expect=1).stderr.decode()
+                self.assertIn(f"'{name}'", said)
+                self.assertIn("[edits] strict does not allow", said)
+        # A hunk that is mended may have another indentation, too.
+        mended = NAMES + "@@ ... @@\n line 1\n-   line 2\n+   two\n line 3\n line 9\n-   line 10\n+   ten\n line 11\n"
+        self.put(TEXT, mended)
+        self.galley("apply", "-n", stdin=mended.encode(), expect=0)
+        self.put(TEXT, mended, "white_space")
+        self.galley("apply", "-n", stdin=mended.encode(), expect=1)
 
     def test_a_file_outside_of_a_sparse_checkout_is_not_taken_for_another(self):
         text = '{\n "name": "x",\n "version": "1.0.0"\n}\n'
