@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
+#include "staging/placing/damage.h"
 #include "staging/placing/doubtful_place.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/place.h"
@@ -184,6 +187,37 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   out.message += "; the nearest place is line " + std::to_string(out.nearest_line);
   if (out.rebased.empty()) out.message += ": write the lines as the file has them";
   return out;
+}
+
+void name_escapes(FileIndex& index, const FailedHunk& failed, EditFailure& out) {
+  Hunk plain = failed.hunk;
+  plain.lines.clear();
+  std::deque<std::string> kept;
+  std::string old_text;
+  std::string new_text;
+  for (const HunkLine& line : failed.hunk.lines) {
+    if (line.role != LineRole::kAdded) old_text += line.text;
+    if (line.role != LineRole::kRemoved) new_text += line.text;
+    const Lines parts(kept.emplace_back(unescaped(line.text, false)));
+    for (size_t i = 0; i < parts.size(); ++i) plain.lines.push_back({line.role, parts[i]});
+  }
+  const std::vector<std::string_view> pattern = pre_image(plain);
+  if (pattern == failed.pattern || std::ranges::none_of(pattern, is_telling_line)) return;
+  const auto places = index.find(pattern, LineFolding::kLineEnds, 1);
+  if (places.empty()) return;
+  out.nearest_line = places.front() + 1;
+  out.nearest_count = static_cast<uint32_t>(pattern.size());
+  out.message += std::string("; ") + kEscapesAsText + " are at line " +
+                 std::to_string(out.nearest_line) + ", so " + kSendCharacters;
+  out.expected.clear();
+  for (size_t i = 0; i < pattern.size() && i < kShownLines; ++i) {
+    out.expected.emplace_back(pattern[i]);
+  }
+  out.found.clear();
+  for (size_t i = 0; i < pattern.size() && i < kShownLines; ++i) {
+    out.found.emplace_back(index.lines()[places.front() + i]);
+  }
+  if (has_certain_escapes(old_text, new_text)) out.rebased = correction_of(index, plain);
 }
 
 EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful) {

@@ -30,6 +30,15 @@ inline constexpr size_t kShownLines = 200;
 inline constexpr std::string_view kHowToChoose =
     "send a candidate's id (--choose ID, or \"choices\": [ID] in a tool call)";
 
+/// The mistake of an old text with escape sequences, before its line and kSendCharacters.
+inline constexpr const char* kEscapesAsText =
+    "they have escape sequences like '\\n' as text: read as line breaks, tabs and quotes they";
+inline constexpr const char* kSendCharacters = "send the real characters";
+
+/// Completes the failure of a hunk whose old lines the file has if escape sequences are read as
+/// characters.
+void name_escapes(FileIndex& index, const FailedHunk& failed, EditFailure& out);
+
 /// No step found a place. The failure says that the hunk is already applied, or has the nearest
 /// place, the difference and, if possible, the rebased hunk.
 [[nodiscard]] EditFailure explain_missing(FileIndex& index, const FailedHunk& failed,

@@ -829,7 +829,14 @@ class HunkPlacer {
     const bool is_only_late =
         search.is_decided && !search.places.is_doubtful && !search.places.anchor_against;
     if (is_only_late) return explain_step(failed, step_of(i));
-    if (search.places.starts.empty()) return explain_missing(index_, failed, edit_.path);
+    if (search.places.starts.empty()) {
+      EditFailure out = explain_missing(index_, failed, edit_.path);
+      // A text to replace is explained as a whole.
+      const bool is_text = options_.min_context == UINT32_MAX;
+      if (out.reason == "patch.context_not_found" && out.rebased.empty() && !is_text)
+        name_escapes(index_, failed, out);
+      return out;
+    }
     const bool is_ambiguous =
         search.feasible.size() > 1 || search.places.is_doubtful || search.places.starts.size() > 1;
     std::vector<int64_t> shown = search.feasible.empty() ? search.places.starts : search.feasible;

@@ -585,10 +585,7 @@ class TextPlacer {
     std::vector<Guess> out;
     for (const bool joins : {false, true}) {
       out.push_back({unescaped(old_text, joins), unescaped(new_text, joins),
-                     has_certain_escapes(old_text, new_text),
-                     "they have escape sequences like '\\n' as text: read as line breaks, tabs and "
-                     "quotes they",
-                     "send the real characters"});
+                     has_certain_escapes(old_text, new_text), kEscapesAsText, kSendCharacters});
     }
     out.push_back({without_entities(old_text), new_text, without_entities(new_text) == new_text,
                    "they are escaped as in HTML, like '&lt;': read as signs they",

@@ -510,6 +510,18 @@ TEST_F(EditTools, EscapeSequencesInTheOldTextAreReported) {
   }
 }
 
+TEST_F(EditTools, EscapeSequencesInAPatchAreReported) {
+  put("f", "one\ntwo\nthree\n");
+  const std::string patch = "*** Begin Patch\n*** Update File: f\n@@\n";
+  for (const char* lines : {"-one\\ntwo\n+one\\n2\n", "-one\\ntwo\n-three\n+one\n+2\n"}) {
+    const auto error = call("apply_patch", {{"input", patch + lines + "*** End Patch\n"}}).error;
+    ASSERT_TRUE(error) << lines;
+    EXPECT_EQ(error->reason, "patch.context_not_found");
+    EXPECT_THAT(error->message, ::testing::HasSubstr("escape sequences")) << lines;
+    EXPECT_THAT(error->message, ::testing::HasSubstr("line 1"));
+  }
+}
+
 TEST_F(EditTools, APatchInACompleteArgumentIsNotTreatedAsCutOff) {
   std::string rest;  // so that the file has as many lines as are stated
   for (int i = 10; i < 60; ++i) rest += std::to_string(i) + "\n";
