@@ -297,9 +297,55 @@ class TextPlacer {
     return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
   }
 
-  /// Replaces the text at `places`. Returns false if the limit on replacements refuses the edit.
+  /// Refuses an edit, and returns true, if its old text has only a part of the indentation of a
+  /// line and its new text does not show how far its lines are to be shifted. Text that begins
+  /// behind the indentation, or ends inside a line, is replaced as it is.
+  bool fail_in_indentation(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+    const std::string_view file = current_.text();
+    const std::string_view old_text = edit.old_text;
+    const bool may_be_part = !indent_of(old_text).empty() && !trimmed(old_text).empty();
+    if (!may_be_part || keeps_first_indentation(edit)) return false;
+    for (const size_t at : places) {
+      const size_t last = at == 0 ? file.npos : file.find_last_not_of(" \t", at - 1);
+      const size_t begin = last == file.npos ? 0 : last + 1;
+      const size_t end = at + old_text.size();
+      const bool is_whole = old_text.ends_with('\n') || end == file.size() || file[end] == '\n' ||
+                            file.substr(end).starts_with("\r\n");
+      const bool is_in_indent = begin < at && (begin == 0 || file[begin - 1] == '\n');
+      if (!is_in_indent || !is_whole) continue;
+      const size_t line = current_.line_at(at);
+      EditFailure out =
+          failure(i, "patch.doubtful_lines",
+                  ": its old text has less indentation than line " + std::to_string(line + 1) +
+                      ", so that of its new lines is not certain; begin both texts "
+                      "with the whole indentation of the file");
+      out.nearest_line = static_cast<uint32_t>(line + 1);
+      out.nearest_count = count_of(old_text);
+      const Lines lines(lines_at(begin, out.nearest_count));
+      for (size_t k = 0; k < lines.size() && k < kShownLines; ++k) out.found.emplace_back(lines[k]);
+      out_.failures.push_back(std::move(out));
+      return true;
+    }
+    return false;
+  }
+
+  /// True if the first new line has the indentation of the first old one, and another line follows
+  /// it only if old lines, whose indentation is whole, follow as well.
+  static bool keeps_first_indentation(const TextEdit& edit) {
+    const auto behind_first = [](std::string_view text) {
+      return trimmed(text.substr(std::min(text.find('\n'), text.size())));
+    };
+    return indent_of(edit.new_text) == indent_of(edit.old_text) &&
+           !trimmed(edit.new_text).empty() &&
+           edit.new_text.ends_with('\n') == edit.old_text.ends_with('\n') &&
+           (behind_first(edit.new_text).empty() || !behind_first(edit.old_text).empty());
+  }
+
+  /// Replaces the text at `places`. Returns false if the edit is refused: by the limit on
+  /// replacements, or because its indentation is not certain.
   bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places,
             std::vector<std::string> choices = {}) {
+    if (fail_in_indentation(i, edit, places)) return false;
     const bool takes_ends = takes_line_ends(edit.old_text, edit.new_text);
     std::vector<Splice> splices;
     splices.reserve(places.size());

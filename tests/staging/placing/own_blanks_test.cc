@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "staging/formats/read_edits.h"
 #include "staging/placing/place.h"
@@ -237,6 +239,54 @@ TEST(OwnBlanks, BlanksWithoutACertainPlaceAreRefused) {
   EXPECT_THAT(replaced("f(\"a  b\"); g(1, 2, 3, 4);\n", "f(\"a b\"); g(1, 2, 3, 4);\n",
                        "g(1, 2, 3, 4); f(\"a b\");\n"),
               HasSubstr("patch.typography"));
+}
+
+/// The result of replacing a text, as the tool Edit does.
+std::string edited(const std::string& file, const std::string& old_text,
+                   const std::string& new_text, bool is_everywhere = false) {
+  EditSet set;
+  set.files.emplace_back().path = "f";
+  TextEdit& edit = set.files.front().text_edits.emplace_back();
+  edit.old_text = old_text;
+  edit.new_text = new_text;
+  edit.replace_all = is_everywhere;
+  return made(file, std::move(set), true);
+}
+
+TEST(OwnBlanks, ATextWithAPartOfTheIndentationDoesNotShiftItsLinesTwice) {
+  const std::string file = "def f():\n        a = 1\n        b = 2\n";
+  for (const auto& [old_text, new_text] :
+       {std::pair("    a = 1\n", "        a = 3\n"),
+        {"    a = 1", "        a = 3\n        c"},
+        {"    a = 1", "    a = 3\n    c"},
+        {"    a = 1", "    a = 3\n        c"},
+        {"    a = 1\n", ""},
+        {"    a = 1\n", "    a = 3"},
+        {"    a = 1\n        b = 2\n", "        a = 3\n        b = 4\n"}}) {
+    for (const bool is_everywhere : {false, true}) {
+      EXPECT_THAT(edited(file, old_text, new_text, is_everywhere),
+                  ::testing::AllOf(::testing::StartsWith("patch.doubtful_lines"),
+                                   HasSubstr("less indentation than line 2")))
+          << old_text << new_text;
+    }
+  }
+  EXPECT_THAT(edited("a:\r\n    b: 1\r\nc: 2\r\n", "  b: 1\n", "    b: 2\n    d: 3\n"),
+              ::testing::StartsWith("patch.doubtful_lines"));
+}
+
+TEST(OwnBlanks, APartOfALineIsReplacedAsItIs) {
+  const std::string file = "def f():\n        a = 1\n        b = 2\n";
+  const std::string tail = "        b = 2\n";
+  for (const auto& [old_text, new_text, wanted] :
+       {std::tuple("    a = 1", "    a = 3", "        a = 3\n" + tail),
+        {"    a = 1\n", "    a = 3\n\n", "        a = 3\n\n" + tail},
+        {"    a = 1\n        b", "    a = 3\n        c = 4\n        b",
+         "        a = 3\n        c = 4\n" + tail},
+        {"a = 1", "a = 3\n        c = 4", "        a = 3\n        c = 4\n" + tail},
+        {"a = 1\n", "if x:\n            a = 1\n", "        if x:\n            a = 1\n" + tail},
+        {"    a =", "        a = 3\n  +", "            a = 3\n  + 1\n" + tail}}) {
+    EXPECT_EQ(edited(file, old_text, new_text), "def f():\n" + wanted) << old_text << new_text;
+  }
 }
 
 }  // namespace
