@@ -116,7 +116,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     // As in the workspace: a personal configuration inside the workspace is not trusted.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
     if (recovers) GALLEY_TRY(finish_git_fix(*workspace_));
-    for (const std::string& notice : workspace_->notices()) say(with_hints("galley: " + notice));
+    say_notices();
     if (const Error* doubt = workspace_->state_distrust()) doubt_ = doubt->message;
     warn_of_bad_configuration();
     // `galley log --agent NAME` shows the actions of NAME, which may no longer be configured.
@@ -126,6 +126,18 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     terminal_->work_on("galley " + arguments_->command);
   }
   return workspace_.get();
+}
+
+/// The commands of one session of a hooked agent say once what is not trusted.
+void Session::say_notices() {
+  if (is_json() || is_quiet()) return;  // it would count as said
+  const StateDirectory* state = persistent_of(*workspace_).state();
+  const std::string& untrusted = rules_of(*workspace_).trust_notice;
+  for (const std::string& notice : workspace_->notices()) {
+    const bool is_noted = notice == untrusted && state != nullptr && !hooked_session().empty();
+    if (is_noted && !AgentSession(*state, hooked_session()).is_news(notice)) continue;
+    say(with_hints("galley: " + notice));
+  }
 }
 
 /// Finishes an interrupted `galley check --fix`.

@@ -109,6 +109,7 @@ class Session {
   Result<Transaction> resume(Workspace& workspace, const std::string& id);
   [[nodiscard]] WorkspaceOptions workspace_options();
   void warn_of_bad_configuration();
+  void say_notices();
   Result<void> finish_git_fix(const Workspace& workspace);
   /// Says once, on stderr, which parts of the workspace are not trusted.
   void report_untrusted_state();

@@ -276,6 +276,18 @@ Result<void> AgentSession::write_turn(const Turn& turn) const {
   return replace_shared_file(state_->root(), file.str(), text_of(turn));
 }
 
+bool AgentSession::is_news(std::string_view notice) const {
+  const RelPath file = place("told");
+  const std::string hash = ContentId::of(notice).hex();
+  const auto told = read_own_file(state_->root(), file, hash.size());
+  if (told && *told == hash) return false;
+  // If it cannot be noted, the agent is told again.
+  if (make_directories(state_->root(), file.parent(), kPrivateDirectory)) {
+    (void)replace_shared_file(state_->root(), file.str(), hash);
+  }
+  return true;
+}
+
 Result<void> AgentSession::begin_turn(std::string_view prompt) const {
   return write_turn({turn().number + 1, first_words(prompt, kMaxPromptBytes)});
 }

@@ -30,6 +30,7 @@ class Workspace;
 ///     <hash>.j      the paths of one edit before it and as judged: a journal that is never
 ///                   published; empty for an edit that could not be kept
 ///     <hash>.lost   empty: this edit was made and is not on record
+///     told          the hash of a notice that the agent was told
 ///
 /// and `.galley/sessions/<workspace id>/processes/<pid>`: lines with `galley process 1`, the start
 /// time of an agent's process, the id of the session that it worked in last.
@@ -82,6 +83,9 @@ class AgentSession {
     std::string problem;
     CommitMeta meta;  ///< as keep_edit() got it
   };
+  /// Whether this is not the notice that the session was told last. Notes it.
+  [[nodiscard]] bool is_news(std::string_view notice) const;
+
   /// The name of what is kept of one edit.
   using EditName = std::string;
   /// The name of the edit that the call `call` of the agent makes.

@@ -59,13 +59,15 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
   is_trusted_ = counts;
   const std::lock_guard guard(mutex_);
   last_seen_ = now;
+  trust_notice.clear();
   if (!counts) {
     remove_untrusted(config);
     std::string all;
     for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
-    notices.push_back(config.file +
-                      " asks for what no person has trusted, so that part is ignored: " + all +
-                      ". Review it with: galley trust");
+    trust_notice = config.file +
+                   " asks for what no person has trusted, so that part is ignored: " + all +
+                   ". Review it with: galley trust";
+    notices.push_back(trust_notice);
   }
   for (const auto& one : options.validators) config.validators.push_back(*one);
   config.grants = grant_book_;

@@ -30,6 +30,7 @@ class Rules {
   Config config;
   std::optional<Error> flaw;  ///< why galley.toml cannot be read; then `config` has strict defaults
   TrustPart trust_part;       ///< of the whole file, trusted or not
+  std::string trust_notice;   ///< what is ignored because it is not trusted; empty: nothing
   UserSettings user;          ///< set before read()
 
   /// Reads galley.toml and ignores its untrusted part. Returns notices, one line each. After an

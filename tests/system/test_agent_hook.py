@@ -654,6 +654,21 @@ class OneWorld(HookCase):
         self.assertEqual(snapshot(self.work), before)
         self.assertEqual(self.log(), [])
 
+    def test_what_is_not_trusted_is_said_once_in_a_session(self):
+        rules = RULES + '[[validator]]\nname = "mine"\ncommand = ["true"]\npaths = ["never"]\n'
+        (self.work / "galley.toml").write_text(rules)
+        (self.scratch / "config" / "galley" / "config.toml").write_text("")  # nobody trusts it
+        self.prompt("go")
+        self.galley("--agent", "claude", "--session", "s", "--json", "status", expect=0)  # says nothing
+        told = [b"galley trust" in self.shell("echo x >> fine").stderr for _ in range(3)]
+        self.assertEqual(told, [True, False, False])
+        self.prompt("go", session="t")
+        self.assertIn(b"galley trust", self.shell("echo x >> fine", session="t").stderr)
+        (self.work / "galley.toml").write_text(rules.replace("mine", "changed"))
+        told = [b"galley trust" in self.shell("echo x >> fine").stderr for _ in range(2)]
+        self.assertEqual(told, [True, False])
+        self.assertIn(b"that part is ignored", self.galley("status", expect=0).stderr)  # a person is told each time
+
     def test_a_commit_of_git_fails_and_says_that_the_repository_is_read_only(self):
         self.make_repository()
         (self.work / "a.txt").write_text("changed\n")
