@@ -1,5 +1,7 @@
 #include "engine/pipeline/decide.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -283,13 +285,17 @@ Result<void> keep_own_removals(const History& history, const TransactionOptions&
   return {};
 }
 
-/// The links of the proposal that stood at their paths before a transaction that it takes back. An
-/// agent brings back only what it removed itself.
-Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace, const Proposal& proposal,
-                                               const TransactionOptions& who) {
+/// Paths of a proposal that get back what they had before a transaction that it takes back.
+struct ReturnedPaths {
+  std::vector<RelPath> links;     ///< an agent brings back only those that it removed itself
+  std::vector<RelPath> accepted;  ///< as GateRequest::accepted
+};
+
+Result<ReturnedPaths> returned_paths(WorkspaceState& workspace, const Proposal& proposal,
+                                     const TransactionOptions& who) {
+  ReturnedPaths paths;
   std::map<RelPath, TxId> links;  // with the first such transaction
   TxId first;
-  std::vector<RelPath> paths;
   if (who.takes_back.empty()) return paths;
   GALLEY_ASSIGN(const History history, workspace.persistent.history("undo"));
   for (const TxId id : who.takes_back) {
@@ -298,10 +304,11 @@ Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace, const 
     if (!transaction) return fail(transaction.error());
     for (const Change& earlier : (*transaction)->changes) {
       const Change* change = find_change(proposal.changes(), earlier.path);
-      const bool is_it = change != nullptr && change->after.kind == FileKind::kSymlink &&
-                         earlier.before.kind == FileKind::kSymlink &&
+      const bool is_it = change != nullptr && is_file_or_link(change->after) &&
+                         change->after.kind == earlier.before.kind &&
                          change->after.content == earlier.before.content;
-      if (!is_it) continue;
+      if (is_it && who.accepts_returned) paths.accepted.push_back(earlier.path);
+      if (!is_it || change->after.kind != FileKind::kSymlink) continue;
       TxId& removal = links.try_emplace(earlier.path, id).first->second;
       removal = std::min(removal, id);
       first = first.value == 0 ? id : std::min(first, id);
@@ -310,7 +317,8 @@ Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace, const 
   if (!who.agent.empty() && !links.empty()) {
     GALLEY_TRY(keep_own_removals(history, who, first, links));
   }
-  for (const auto& [path, removal] : links) paths.push_back(path);
+  for (const auto& [path, removal] : links) paths.links.push_back(path);
+  std::sort(paths.accepted.begin(), paths.accepted.end());
   return paths;
 }
 
@@ -318,7 +326,8 @@ Result<std::vector<RelPath>> links_that_return(WorkspaceState& workspace, const 
 
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options) {
-  GALLEY_ASSIGN(std::vector<RelPath> links, links_that_return(workspace, proposal, who));
+  GALLEY_ASSIGN(ReturnedPaths returned, returned_paths(workspace, proposal, who));
+  options.gate.accepted = std::move(returned.accepted);
   const JudgementBasis basis{workspace.rules.config,
                              workspace.place.files(),
                              workspace.place.path,
@@ -327,7 +336,7 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                              workspace.place.clock(),
                              workspace.place.tree ? workspace.place.tree->name() : "",
                              nullptr,
-                             std::move(links)};
+                             std::move(returned.links)};
   return verdict_on(basis, proposal, who, std::move(options));
 }
 
@@ -456,6 +465,12 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
     return CommitOutcome::Base(std::move(*conflict));
   }
   Receipt receipt = std::get<Receipt>(std::move(outcome));
+  for (const Finding& finding : preview.verdict.findings) {
+    if (finding.suppression != kReturnedSuppression) continue;
+    const std::string line = finding.line == 0 ? "" : fmt::format(":{}", finding.line);
+    receipt.warnings.push_back(
+        fmt::format("{}{}: {} [{}], as before", finding.path, line, finding.message, finding.rule));
+  }
   if (const auto used = drop_approval(*workspace.persistent.state(), preview.proposal.id());
       !used) {
     receipt.warnings.push_back("the approval stays: " + used.error().message);

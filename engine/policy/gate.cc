@@ -361,6 +361,15 @@ Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
     for (Finding& finding : outcome.findings) findings.push_back(&finding);
   }
   rules.apply(findings);
+  for (Finding* finding : findings) {
+    const auto path = RelPath::parse(finding->path);
+    const bool is_accepted =
+        finding->severity == Severity::kError && path &&
+        std::binary_search(request.accepted.begin(), request.accepted.end(), *path);
+    if (!is_accepted) continue;
+    finding->severity = Severity::kNote;
+    finding->suppression = kReturnedSuppression;
+  }
   auto refusal = refusal_of(outcomes);
   for (auto& outcome : outcomes) {
     verdict.runs.push_back(std::move(outcome.run));

@@ -63,6 +63,9 @@ struct TransactionOptions {
   /// although it leads outside: to a person each, to an agent if nobody else changed its path
   /// since.
   std::vector<TxId> takes_back = {};
+  /// A person asked for this undo. What a validator finds in a file that gets back exactly what it
+  /// had before one of `takes_back` is a note and a warning of the receipt; it refuses nothing.
+  bool accepts_returned = false;
 
   // --- for Galley's own rooms: types that are not installed -------------------------------------
   /// Returns all agents whose rules apply: the caller, the owner, the contributors.

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 
 import hostile
 from mcp_client import McpClient
@@ -253,6 +255,32 @@ class Parts(TurnCase):
         self.assertEqual(json.loads(said.stdout)["ok"], True)
         self.assertEqual(self.read("src/a.c"), "a\nmore\n")
         self.assertEqual(self.states(), {"4": "open", "1": "open"})
+
+    def test_old_content_that_a_validator_refuses_now_comes_back_to_a_person_with_a_warning(self):
+        (self.work / "old.json").write_text("{broken\n")
+        self.prompt("three")
+        self.write("old.json", "{}\n")
+        self.write("docs/a.md", "again\n")
+        (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
+        said = self.galley("--agent", "claude", "undo", "--turn", "last", "--session", "s", expect=1).stderr.decode()
+        self.assertEqual(self.read("docs/a.md"), "again\n")
+        self.assertRegex(said, r"to undo the other paths: galley .*--agent claude undo --session s --turn last --path docs/a\.md\n")
+        undone = self.galley("undo", "--turn", "last", "--session", "s", expect=0).stderr.decode()
+        self.assertRegex(undone, r"warning: old\.json:1: .*as before")
+        self.assertEqual((self.read("old.json"), self.read("docs/a.md")), ("{broken\n", "changed\n"))
+        # What the undo itself makes, by a merge with later text, is judged.
+        self.write("list.json", "[1,\n2,\n3,\n4,\n5]\n")
+        last = self.write("list.json", "[1,\n2,\n3,\n4]\n")
+        (self.work / "list.json").write_text("[1\n2,\n3,\n4]\n")
+        self.assertEqual(self.refused("undo", last)[0], "gate.validator_failed")
+
+    def test_a_rule_refuses_an_undo_of_its_paths_and_the_rest_is_named(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "docs stay"\npaths = ["docs/"]\ndecision = "deny"\n')
+        said = self.galley("undo", "--turn", "4", expect=1).stderr.decode()
+        [command] = re.findall(r"to undo the other paths: galley (.*)\n", said)
+        self.assertTrue(command.endswith("undo --turn 4 --path src/a.c"), command)
+        self.galley(*shlex.split(command), expect=0)
+        self.assertEqual((self.read("src/a.c"), self.read("docs/a.md")), ("a\n", "changed\n"))
 
     def test_a_path_over_several_transactions(self):
         for options in (("--turn", "1..4"), ("--session", "s")):
