@@ -259,11 +259,10 @@ ordered_json text_block(std::string text) {
 
 }  // namespace
 
-void tell_ended(const std::string& tx, std::string_view then, ordered_json& result) {
+void tell_ended(const std::string& tx, std::string_view how, ordered_json& result) {
   result["structuredContent"]["endedTx"] = tx;
   std::string& text = result["content"][0]["text"].get_ref<std::string&>();
-  text = "transaction " + tx + " was committed or dropped elsewhere (see galley_log)" +
-         std::string(then) + "\n" + text;
+  text = "transaction " + tx + " " + std::string(how) + "\n" + text;
 }
 
 std::string page_of(std::string_view text, size_t offset, size_t& next, size_t max_bytes) {

@@ -57,8 +57,8 @@ void add_changes(const ChangeSet& changes, nlohmann::ordered_json& structured);
 /// Adds what a person wrote about the transaction in `galley review`, if anything.
 [[nodiscard]] nlohmann::ordered_json with_comments(nlohmann::ordered_json result,
                                                    const std::vector<ReviewComment>& comments);
-/// Says that the connection's own transaction was ended elsewhere before the call; `then` goes on.
-void tell_ended(const std::string& tx, std::string_view then, nlohmann::ordered_json& result);
+/// Says that the connection's own transaction ended before the call; `how` goes on after its id.
+void tell_ended(const std::string& tx, std::string_view how, nlohmann::ordered_json& result);
 /// A part of a text with at most `max_bytes`, cut between lines; `next` is the offset of the rest,
 /// or 0 at the end.
 [[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next,

@@ -191,6 +191,8 @@ Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
     auto lease = resume(own);
     if (lease) {
       lease->slot_->is_kept_empty &= !is_new;
+      const std::lock_guard lock(mutex_);
+      lease->is_ended_lost_ = lost_.erase(ended) > 0;
       lease->ended_ = std::move(ended);
       return lease;
     }
@@ -219,6 +221,11 @@ void OpenTransactions::close_all() {
     const std::lock_guard using_it(slot->mutex);
     close(id, *slot);
   }
+}
+
+void OpenTransactions::note_removed_state() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [session, id] : own_) lost_.insert(id);
 }
 
 /// The thread that closes unused transactions.

@@ -68,6 +68,8 @@ class OpenTransactions {
   Result<Lease> look(const std::string& id);
   /// Closes all of them; the next call that needs one resumes it. No call may be running.
   void close_all();
+  /// The state was removed, with all open transactions.
+  void note_removed_state();
   /// Begins another one as the connection's own.
   Result<std::string> begin(const std::string& message);
   /// The id of the connection's own; empty when there is none.
@@ -103,6 +105,7 @@ class OpenTransactions {
   std::map<std::string, std::string> own_;  ///< by session
   std::set<std::string> shared_;            ///< sessions that others work in, too
   std::set<std::string> hooked_;            ///< those that a hook reported
+  std::set<std::string> lost_;              ///< own transactions of a removed state
   std::string newest_session_;
   bool is_over_ = false;
   std::condition_variable wake_;
@@ -137,8 +140,13 @@ class OpenTransactions::Lease {
   [[nodiscard]] explicit operator bool() const { return slot_ != nullptr; }
   [[nodiscard]] Transaction* operator->() const { return slot_->transaction.get(); }
   [[nodiscard]] Transaction& operator*() const { return *slot_->transaction; }
-  /// The connection's own transaction before this one, if others committed or dropped it.
+  /// The connection's own transaction before this one, if it ended otherwise than by a call here.
   [[nodiscard]] const std::string& ended() const { return ended_; }
+  /// How it ended, as words after its id.
+  [[nodiscard]] std::string ended_how() const {
+    return is_ended_lost_ ? "was lost: `.galley` was removed while it was in use"
+                          : "was committed or dropped elsewhere (see galley_log)";
+  }
   /// The transaction stays open also while nothing is staged in it.
   void keep_empty() { slot_->is_kept_empty = true; }
   /// Saves the staged changes; `is_over` after a commit or a rollback.
@@ -152,6 +160,7 @@ class OpenTransactions::Lease {
   OpenTransactions* owner_ = nullptr;
   std::string id_;
   std::string ended_;
+  bool is_ended_lost_ = false;
   std::shared_ptr<Slot> slot_;
   std::unique_lock<std::mutex> lock_;
 };

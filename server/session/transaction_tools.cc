@@ -232,10 +232,11 @@ namespace {
 /// Drops the transaction that was begun in place of one that was ended elsewhere.
 Result<ordered_json> ended_result(OpenTransactions::Lease begun, ordered_json structured) {
   const std::string ended = begun.ended();
+  const std::string how = begun.ended_how();
   GALLEY_TRY(begun->rollback());
   GALLEY_TRY(begun.give_back(true));
   ordered_json result = call_result("nothing is staged", std::move(structured));
-  tell_ended(ended, "", result);
+  tell_ended(ended, how, result);
   return result;
 }
 

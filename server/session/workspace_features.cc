@@ -254,6 +254,7 @@ Result<std::shared_lock<std::shared_timed_mutex>> WorkspaceFeatures::hold_rules(
     open_.close_all();
     const bool is_removed = persistent.is_removed();
     if (is_removed) persistent.forget_state();
+    if (is_removed) open_.note_removed_state();
     GALLEY_ASSIGN(auto notices, read_rules_again(*workspace_));
     if (is_removed) {
       notices.emplace_back(
@@ -293,6 +294,13 @@ bool WorkspaceFeatures::takes_tx(const ToolInfo& info) const {
          !ordered_json::parse(info.input_schema)["properties"].contains("tx");
 }
 
+/// Whether calls are committed unless galley_begin began a transaction. The hook of the session
+/// commits each command, so the server does the same: what one of them makes, the other sees.
+bool WorkspaceFeatures::commits_by_itself() const {
+  return options_.commits_each_call ||
+         (open_.is_hooked() && rules_of(*workspace_).config.hook.mode == HookMode::kCommit);
+}
+
 /// The definition of a tool for clients.
 ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   ordered_json input = ordered_json::parse(info.input_schema);
@@ -316,7 +324,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   tool["description"] = info.description;
   tool["inputSchema"] = std::move(input);
   tool["outputSchema"] = answer_schema(std::move(output));
-  const bool is_held = !options_.commits_each_call && !info.annotations.open_world;
+  const bool is_held = !commits_by_itself() && !info.annotations.open_world;
   tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
   // Staged changes destroy nothing: they can be inspected and dropped.
   tool["annotations"]["destructiveHint"] = !is_held && info.annotations.destructive;
@@ -393,7 +401,10 @@ McpArrival WorkspaceFeatures::arrive(const std::string& method, const json& para
   McpArrival arrival;
   if (options_.session) {
     OpenTransactions::AgentSessionName session = options_.session();
+    const bool was_hooked = open_.is_hooked();
     open_.work_in(session);
+    // The hints of tools say whether calls are only staged.
+    if (open_.is_hooked() != was_hooked) notify_list_changed(kListOfTools);
     arrival.session = std::move(session.id);
   }
   const OpenTransactions::InSession session(arrival.session);
@@ -484,12 +495,10 @@ std::vector<std::string> changed_by(const ToolResult& called) {
 
 }  // namespace
 
-/// Whether a call that names this transaction is committed at its end. The hook of the session
-/// commits each command, so the server does the same: what one of them makes, the other sees.
+/// Whether a call that names this transaction is committed at its end.
 bool WorkspaceFeatures::commits_now(const std::string& tx) {
   if (options_.commits_each_call) return true;
-  return tx.empty() && open_.is_hooked() && !open_.has_own() &&
-         rules_of(*workspace_).config.hook.mode == HookMode::kCommit;
+  return tx.empty() && commits_by_itself() && !open_.has_own();
 }
 
 ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
@@ -535,7 +544,9 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (!only_reads) notify_resource_changed(id);
   ordered_json result = tool_call_result(called, info, has_tx ? id : std::string(), questions);
   if (options_.is_shared && called.ok && has_tx) result["structuredContent"]["tx"] = id;
-  if (!lent->ended().empty()) tell_ended(lent->ended(), "; this call began another", result);
+  if (!lent->ended().empty()) {
+    tell_ended(lent->ended(), lent->ended_how() + "; this call began another", result);
+  }
   return result;
 }
 

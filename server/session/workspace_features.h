@@ -89,6 +89,7 @@ class WorkspaceFeatures final : public McpFeatures {
   [[nodiscard]] bool takes_tx(const ToolInfo& info) const;
   [[nodiscard]] nlohmann::ordered_json shown_tool(const ToolInfo& info) const;
   bool commits_now(const std::string& tx);
+  [[nodiscard]] bool commits_by_itself() const;
   nlohmann::ordered_json call_own(const ToolInfo& info, nlohmann::json arguments,
                                   McpRequest& request);
   ToolResult call_in(Transaction& transaction, const ToolInfo& info, nlohmann::json arguments,

@@ -887,9 +887,14 @@ class OneWorld(HookCase):
         client = McpClient([GALLEY, "--agent", "claude", "mcp"], self.work, env={**os.environ, **self.environment})
         self.addCleanup(client.close)
         self.assertTrue(self.commit_over(client, "before")["session"].startswith("mcp-"))
+        destroys = {tool["name"]: tool["annotations"]["destructiveHint"] for tool in client.ask("tools/list")["result"]["tools"]}
+        self.assertFalse(destroys["Write"])
         self.prompt("do it", session="s")
         self.shell("echo 1 > n")
         self.assertEqual(self.commit_over(client, "m")["session"], "s")
+        self.assertIn("notifications/tools/list_changed", [each["method"] for each in client.notifications])
+        destroys = {tool["name"]: tool["annotations"]["destructiveHint"] for tool in client.ask("tools/list")["result"]["tools"]}
+        self.assertTrue(destroys["Write"])
         # Another agent has a process of its own, also one whose arguments speak of the hook.
         hook = f"{GALLEY} agent-hook --agent claude"
         other = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "other", "prompt": "x", "cwd": str(self.work)})

@@ -157,6 +157,7 @@ class EndedElsewhere(McpCase):
             told = client.call(tool, **arguments)
             self.assertEqual(told["structuredContent"].get("endedTx"), tx, told)
             self.assertIn("`.galley` was removed", json.dumps(client.notifications))
+            self.assertIn(f"transaction {tx} was lost: `.galley` was removed", self.text(told))
             client.call("Write", file="third", content="3\n")
             self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
             self.assertTrue((self.work / "third").exists())
