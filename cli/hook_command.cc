@@ -161,22 +161,28 @@ Result<void> remove_view(Session& session, const HookFiles& files, const Writabl
     return {};
   }
   if (!view) return fail(view.error());
-  bool is_left = false;
+  std::string why;
   GALLEY_ASSIGN(const auto entries, (*view)->list());
   for (const DirectoryEntry& entry : entries) {
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
     if (entry.kind == FileKind::kSymlink || entry.name == ".gitignore") {
       GALLEY_TRY((*view)->remove_file(name));
-    } else {
-      is_left |= place.is_in_work_tree ||
-                 !(*view)->rename(name, hooks, name, RenameMode::kNoReplace).has_value();
+    } else if (place.is_in_work_tree) {
+      why = "it is in the work tree, where others may have written, too";
+    } else if (const auto moved = (*view)->rename(name, hooks, name, RenameMode::kNoReplace);
+               !moved) {
+      why = printable_line(moved.error().message);
     }
   }
   const size_t slash = path.rfind('/');
   GALLEY_ASSIGN(const auto parent, open_writable_disk_directory(path.substr(0, slash + 1)));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
-  if (is_left || !parent->remove_directory(name)) {
-    session.say("files that a hook wrote next to itself are in " + path);
+  if (why.empty()) {
+    const auto removed = parent->remove_directory(name);
+    if (!removed) why = printable_line(removed.error().message);
+  }
+  if (!why.empty()) {
+    session.say("files that a hook wrote next to itself are in " + path + ", not moved: " + why);
   }
   return {};
 }

@@ -303,7 +303,7 @@ esac
                 self.assertEqual((self.work / folder / "pre-commit").read_text(), hook)
                 self.assertFalse((self.work / folder / "pre-commit.before-galley").exists())
                 # A folder cannot replace one that is not empty.
-                self.assertIn(f"{folder}.before-galley", said)
+                self.assertIn(f"{folder}.before-galley, not moved: ", said)
                 self.assertEqual((self.work / folder / "cache/run").read_text(), "never\n")
                 self.assertEqual((self.work / f"{folder}.before-galley/cache/run").read_text(), "ran\n")
 
@@ -328,7 +328,7 @@ esac
         self.galley("hook", "install", expect=0)
         self.assert_done(self.commit_file("b.txt", "b\n"))
         said = self.galley("hook", "uninstall", expect=0).stderr.decode()
-        self.assertIn(".githooks.before-galley", said)
+        self.assertIn(".githooks.before-galley, not moved: it is in the work tree", said)
         self.assertEqual(sorted(path.name for path in (self.work / ".githooks.before-galley").iterdir()), ["journal.txt"])
 
     def test_a_hook_that_was_kept_later_runs(self):
