@@ -35,13 +35,24 @@ std::string output_line(const std::string& text) { return text.substr(0, text.fi
 
 }  // namespace
 
+/// Whether it is an annotated tag that the repository does not have.
+Result<bool> RunRepository::is_new_tag(const RunRef& ref) const {
+  if (!ref.name.starts_with("refs/tags/")) return false;
+  GALLEY_ASSIGN(const PipedOutput found, git_.try_run({"cat-file", "-e", ref.id}));
+  return found.status != 0;
+}
+
 Result<std::vector<RunHistory>> RunRepository::history(const std::vector<RunRef>& refs) const {
   std::vector<RunHistory> all;
   for (const RunRef& ref : refs) {
     GALLEY_ASSIGN(const PipedOutput counted,
                   with_run_.try_run(new_in({"rev-list", "--count"}, ref.id)));
     const auto count = number_of<uint64_t>(output_line(counted.output));
-    if (counted.status != 0 || !count || *count == 0) continue;
+    if (counted.status != 0 || !count) continue;
+    if (*count == 0) {
+      GALLEY_ASSIGN(const bool is_new, is_new_tag(ref));
+      if (!is_new) continue;
+    }
     // A detached HEAD adds nothing if a branch has the same commit.
     const bool is_known = std::any_of(refs.begin(), refs.end(), [&](const RunRef& one) {
       return one.id == ref.id && one.name != "HEAD";

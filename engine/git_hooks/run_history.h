@@ -20,7 +20,7 @@ struct RunHistory {
   };
   RunRef ref;
   std::vector<Commit> newest;  ///< newest first, at most kListed
-  uint64_t count = 0;
+  uint64_t count = 0;          ///< 0: a new tag on an earlier commit
 
   static constexpr size_t kListed = 10;
 };
@@ -38,7 +38,7 @@ class RunRepository {
       : git_(std::move(git)), with_run_(git_.with_objects(objects)) {}
 
   /// Returns the new commits of each reference. A reference is left out if it leads to no new
-  /// commit.
+  /// commit and is not a new annotated tag.
   Result<std::vector<RunHistory>> history(const std::vector<RunRef>& refs) const;
 
   /// Whether a run that ended on this branch or commit worked on commits that the repository has
@@ -78,6 +78,7 @@ class RunRepository {
   [[nodiscard]] Result<void> move(const RefUpdate& update) const;
 
  private:
+  [[nodiscard]] Result<bool> is_new_tag(const RunRef& ref) const;
   Result<std::string> id_of(const std::string& name) const;
   /// Whether the commits of an update finish what one of git's commands began: `merge`,
   /// `cherry-pick` or `revert`.

@@ -90,7 +90,13 @@ void keep_commits_of(const RunFolder& folder, const Place& place, const Writable
     if (!repository) continue;
     if (own && !report.head) report.head = switched_head(**repository, **own);
     const auto kept = keep_run_commits(**repository, stage, start);
-    report.git_refs = std::max<uint64_t>(report.git_refs, kept.value_or(0));
+    const auto [count, left_out] = kept.value_or(KeptRefs());
+    report.git_refs = std::max<uint64_t>(report.git_refs, count);
+    if (left_out > 0) {
+      report.notes.push_back(
+          fmt::format("{} references of git above the first {} are left out, with their commits",
+                      left_out, count));
+    }
     if (!kept) report.git_failure = kept.error().message;
     const std::vector<std::string> submodules = changed_submodules(**repository);
     if (kept && !submodules.empty()) {

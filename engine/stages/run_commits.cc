@@ -195,8 +195,8 @@ std::optional<RunRef> switched_head(const Directory& layer, const Directory& own
   return found;
 }
 
-Result<size_t> keep_run_commits(const WritableDirectory& repository, const WritableDirectory& stage,
-                                std::string_view start) {
+Result<KeptRefs> keep_run_commits(const WritableDirectory& repository,
+                                  const WritableDirectory& stage, std::string_view start) {
   RefNames made = refs_of(repository);
   RefNames at_start;
   add_lines(start, at_start);
@@ -210,7 +210,7 @@ Result<size_t> keep_run_commits(const WritableDirectory& repository, const Writa
   GALLEY_ASSIGN(RefNames before, kept_refs(stage, "git/before"));
   // Objects without refs are those of a process that was killed right here.
   GALLEY_ASSIGN(const FileStat objects, stage.stat(chosen_path("git/objects")));
-  if (moved == 0 && refs.empty() && objects.kind == FileKind::kAbsent) return 0;
+  if (moved == 0 && refs.empty() && objects.kind == FileKind::kAbsent) return KeptRefs();
   for (const auto& [name, id] : made) {
     before.erase(name);
     if (const auto was = at_start.find(name); was != at_start.end()) before.insert(*was);
@@ -219,7 +219,11 @@ Result<size_t> keep_run_commits(const WritableDirectory& repository, const Writa
   const std::string text = lines_of(made, kMaxRunRefs);
   GALLEY_TRY(replace_file(stage, "git/before", lines_of(before, kMaxRunRefs)));
   GALLEY_TRY(replace_file(stage, "git/refs", text));
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  KeptRefs kept{static_cast<size_t>(std::count(text.begin(), text.end(), '\n'))};
+  const auto all =
+      std::count_if(made.begin(), made.end(), [](const auto& ref) { return is_ours(ref.first); });
+  kept.left_out = static_cast<size_t>(all) - kept.count;
+  return kept;
 }
 
 namespace {

@@ -23,6 +23,12 @@ struct RunRef {
 /// and tag. `own` is the git directory of the work tree, `common` that of the repository.
 [[nodiscard]] std::string refs_at_start(const Directory& own, const Directory& common);
 
+/// The number of references that were kept.
+struct KeptRefs {
+  size_t count = 0;     ///< 0 without objects
+  size_t left_out = 0;  ///< those above the limit, the last by name
+};
+
 /// Keeps the git commits of an ended run. `repository` is the run's layer over the repository, and
 /// `start` what refs_at_start() returned; empty if that does not count. The stage gets:
 ///
@@ -32,11 +38,11 @@ struct RunRef {
 ///     git/before    the same lines for what these references were when their run began
 ///
 /// All other files of the layer are dropped, because git would use its configuration, hooks and
-/// lists of alternates. Returns the number of kept references; 0 without objects.
+/// lists of alternates.
 /// Errors: kIo.
-[[nodiscard]] Result<size_t> keep_run_commits(const WritableDirectory& repository,
-                                              const WritableDirectory& stage,
-                                              std::string_view start);
+[[nodiscard]] Result<KeptRefs> keep_run_commits(const WritableDirectory& repository,
+                                                const WritableDirectory& stage,
+                                                std::string_view start);
 
 /// The names of submodules to whose repositories the run added objects. They are not kept.
 [[nodiscard]] std::vector<std::string> changed_submodules(const Directory& repository);

@@ -23,7 +23,7 @@ TEST(RunCommits, AKillAtAnyCallLosesNoReference) {
     const auto keep = [](const WritableDirectory& root) {
       const auto layer = root.open_writable_directory(rel("layer"));
       const auto stage = root.open_writable_directory(rel("stage"));
-      return layer && stage ? keep_run_commits(**layer, **stage, "") : Result<size_t>(size_t{0});
+      return layer && stage ? keep_run_commits(**layer, **stage, "") : Result<KeptRefs>(KeptRefs());
     };
     static_cast<void>(keep(*make_fault_directory(open_memory_tree(tree), plan)));
     const auto kept = keep(*plain);
@@ -47,7 +47,9 @@ TEST(RunCommits, TheLimitCutsTheLastReferences) {
   }
   ASSERT_TRUE(make_directories(*plain, rel("stage"), 0700));
   const auto stage = plain->open_writable_directory(rel("stage"));
-  ASSERT_TRUE(keep_run_commits(**plain->open_writable_directory(rel("layer")), **stage, ""));
+  const auto kept = keep_run_commits(**plain->open_writable_directory(rel("layer")), **stage, "");
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(std::pair(kept->count, kept->left_out), std::pair(kKept, size_t{3}));
   const auto refs = run_refs(**stage);
   ASSERT_TRUE(refs);
   ASSERT_EQ(refs->size(), kKept);
