@@ -81,29 +81,38 @@ AgentTool patch_tool(const char* name, const char* patch) {
   return {name, "apply_patch", {{Meaning::kPatch, patch, "input"}}, {}};
 }
 
-AgentTool shell_tool(const char* name, const char* command, const char* directory,
-                     const char* background) {
+/// The arguments `idle` only bound or describe the staged command, or loosen the agent's own
+/// sandbox around Galley's. Those that name a program, an environment or a user are not known.
+AgentTool shell_tool(const char* name, std::array<const char*, 3> command_directory_background,
+                     std::vector<std::string_view> idle) {
+  const auto& [command, directory, background] = command_directory_background;
   return {name,
           "",
           {{Meaning::kCommand, command, ""},
            {Meaning::kDirectory, directory, ""},
            {Meaning::kBackground, background, ""}},
-          {}};
+          {},
+          std::move(idle)};
 }
 
 /// The tools of the agents in the versions of AgentProgram::tested (docs/agents.md).
 const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
+  static const std::vector<std::string_view> kIdleOfCodex = {
+      "timeout_ms",          "login",         "tty",         "yield_time_ms", "max_output_tokens",
+      "sandbox_permissions", "justification", "prefix_rule", "additional_permissions",
+      "with_escalated_permissions"};
   // Claude Code and codex; codex reports every shell to a hook as `Bash`.
   static const std::vector<AgentTool> kPreToolUse = {
       edit_tool("Edit", false),
       write_tool("Write", "file_path"),
       multi_edit_tool("MultiEdit", false),
       patch_tool("apply_patch", "command"),
-      shell_tool("Bash", "command", "", "run_in_background"),
-      shell_tool("shell", "command", "workdir", ""),
-      shell_tool("shell_command", "command", "workdir", ""),
-      shell_tool("local_shell", "command", "workdir", ""),
-      shell_tool("exec_command", "cmd", "workdir", ""),
+      shell_tool("Bash", {"command", "", "run_in_background"},
+                 {"description", "timeout", "dangerouslyDisableSandbox"}),
+      shell_tool("shell", {"command", "workdir", ""}, kIdleOfCodex),
+      shell_tool("shell_command", {"command", "workdir", ""}, kIdleOfCodex),
+      shell_tool("local_shell", {"command", "workdir", ""}, {"type", "timeout_ms"}),
+      shell_tool("exec_command", {"cmd", "workdir", ""}, kIdleOfCodex),
   };
   // Gemini CLI adds these when a person changed the edit in its dialog, and to order its calls.
   static const std::vector<std::string_view> kIdleOfGemini = {
@@ -123,7 +132,8 @@ const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
        {{Meaning::kPath, "file_path", "file_path"}, {Meaning::kContent, "content", "content"}},
        {},
        kIdleOfGemini},
-      shell_tool("run_shell_command", "command", "dir_path", "is_background"),
+      shell_tool("run_shell_command", {"command", "dir_path", "is_background"},
+                 {"description", "delay_ms", "additional_permissions", "wait_for_previous"}),
   };
   static const std::vector<AgentTool> kToolExecuteBefore = {
       edit_tool("edit", true),
@@ -131,7 +141,7 @@ const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
       multi_edit_tool("multiedit", true),
       patch_tool("apply_patch", "patchText"),
       patch_tool("patch", "patchText"),
-      shell_tool("bash", "command", "workdir", ""),
+      shell_tool("bash", {"command", "workdir", ""}, {"description", "timeout"}),
   };
   if (protocol == HookProtocol::kPreToolUse) return kPreToolUse;
   return protocol == HookProtocol::kBeforeTool ? kBeforeTool : kToolExecuteBefore;
@@ -191,7 +201,7 @@ Result<void> check_known(const AgentTool& tool, const std::vector<AgentArgument>
 }
 
 /// Returns the values of `arguments` under Galley's keys. Refuses a value under a synonym of a key,
-/// and an unknown argument of an edit.
+/// and an unknown argument.
 Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& arguments,
                    const json& input) {
   json own = json::object();
@@ -209,7 +219,7 @@ Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& argu
                                     "; leave '" + printable_line(key) + "' out");
     }
   }
-  if (*tool.ours != '\0') GALLEY_TRY(check_known(tool, arguments, input));
+  GALLEY_TRY(check_known(tool, arguments, input));
   return own;
 }
 

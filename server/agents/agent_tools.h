@@ -41,7 +41,7 @@ struct AgentTool {
   const char* ours = "";  ///< Galley's equivalent tool; empty: it runs a command
   std::vector<AgentArgument> arguments;
   std::vector<AgentArgument> of_each_edit;  ///< of the members of `edits`
-  std::vector<std::string_view> idle = {};  ///< further arguments, without effect on the edit
+  std::vector<std::string_view> idle = {};  ///< further arguments that change nothing more
 };
 
 /// The tool with exactly this name in the protocol of the request; null for a tool that is not
@@ -68,7 +68,7 @@ struct AgentTool {
 /// The arguments of Galley's tool: the values under exactly the keys that the agent's tool reads.
 /// Errors: kInvalid `hook.input` when a value is under a key that another agent, or another
 ///         version, uses for the same argument. Then it is not known which value the tool uses.
-///         The same for any other key of a tool that edits files: its effect is not known.
+///         The same for any other key: its effect is not known.
 [[nodiscard]] Result<nlohmann::json> own_arguments(const AgentTool& tool,
                                                    const nlohmann::json& input);
 

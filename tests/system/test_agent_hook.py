@@ -242,6 +242,32 @@ class Edits(HookCase):
                 self.assertIn(f"'{next(iter(more))}'", reason)
                 self.assertEqual(self.answer("claude", tool, arguments), ("allow", None))
 
+    def test_an_argument_that_names_a_program_or_environment_of_a_command_is_denied(self):
+        """The agent starts this program itself, outside the sandbox of the command."""
+        for tool, arguments, more in (("exec_command", {"cmd": "ls"}, {"shell": f"{self.work}/evil.sh"}),
+                                      ("local_shell", {"command": ["ls"]}, {"env": {"LD_PRELOAD": f"{self.work}/evil.so"}}),
+                                      ("local_shell", {"command": ["ls"]}, {"user": "root"}),
+                                      ("Bash", {"command": "ls"}, {"unknown": 1})):
+            with self.subTest(tool, more=more):
+                answer, reason = self.answer("codex", tool, {**arguments, **more})
+                self.assertEqual(answer, "deny")
+                self.assertIn(f"'{next(iter(more))}'", reason)
+
+    def test_the_other_arguments_of_an_agents_shell_stay(self):
+        codex = {"timeout_ms": 9, "sandbox_permissions": "require_escalated", "justification": "j", "prefix_rule": ["ls"]}
+        for agent, tool, arguments in (
+                ("claude", "Bash", {"command": "ls", "timeout": 9, "dangerouslyDisableSandbox": True, "run_in_background": False}),
+                ("codex", "shell", {"command": ["ls"], **codex}), ("codex", "shell_command", {"command": "ls", "login": False, **codex}),
+                ("codex", "local_shell", {"type": "exec", "command": ["ls"], "timeout_ms": 9, "env": None}),
+                ("codex", "exec_command", {"cmd": "ls", "tty": True, "yield_time_ms": 9, "max_output_tokens": 9, **codex}),
+                ("gemini", "run_shell_command", {"command": "ls", "description": "d", "delay_ms": 9, "wait_for_previous": True}),
+                ("opencode", "bash", {"command": "ls", "description": "d", "timeout": 9})):
+            with self.subTest(f"{agent} {tool}"):
+                answer, changed = self.answer(agent, tool, arguments)
+                self.assertEqual(answer, "replace", changed)
+                command = next(iter({"command", "cmd"} & arguments.keys()))
+                self.assertEqual({**changed, command: 0}, {**arguments, command: 0})
+
     def test_a_path_that_an_agent_may_read_as_another_is_denied(self):
         for path in ("~/.bashrc", "~", " keys/x", "b.txt ", "sub/~/x", f"{self.work}/~/x"):
             with self.subTest(path):

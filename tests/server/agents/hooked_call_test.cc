@@ -203,10 +203,8 @@ TEST(AgentTools, PathsThatAgentsReadDifferentlyAreRecognized) {
   }
 }
 
-TEST(HookedCall, AnUnknownArgumentOfAnEditIsRefused) {
+TEST(HookedCall, AnUnknownArgumentIsRefused) {
   for (const Known& known : known_tools()) {
-    const auto as_known = action(known.protocol, known.tool, known.input);
-    ASSERT_TRUE(as_known.has_value()) << known.tool;
     json input = known.input;
     input["append"] = true;
     if (input.contains("edits")) {
@@ -214,9 +212,7 @@ TEST(HookedCall, AnUnknownArgumentOfAnEditIsRefused) {
       input["edits"][0]["append"] = true;
     }
     const auto refused = action(known.protocol, known.tool, input);
-    // The other arguments of a command are those of the agent's shell.
-    ASSERT_EQ(refused.has_value(), std::holds_alternative<HookedCall::Command>(*as_known));
-    if (refused) continue;
+    ASSERT_FALSE(refused.has_value()) << known.tool;
     EXPECT_EQ(refused.error().reason, "hook.input");
     EXPECT_NE(refused.error().message.find("'append'"), std::string::npos);
     input = known.input;
