@@ -12,6 +12,8 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "staging/fs/directory.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/git/git_files.h"
 #include "staging/git/git_settings.h"
@@ -87,6 +89,26 @@ bool holds_repository(const std::string& folder, const std::string& git_director
   const auto place = absolute_path(named.starts_with('/') ? std::string(named)
                                                           : folder + "/" + std::string(named));
   return place && *place == git_directory;
+}
+
+/// A pipe or another special file in this folder, or below it if `is_deep`; empty if there is none.
+std::string special_file_in(const std::string& top, bool is_deep) {
+  constexpr std::string_view kMonitor = "fsmonitor--daemon.ipc";  // git's own socket, never read
+  std::vector<std::string> folders = {top};
+  while (!folders.empty()) {
+    const std::string folder = std::move(folders.back());
+    folders.pop_back();
+    const auto opened = open_disk_directory(folder);
+    const auto entries = opened ? (*opened)->list() : fail(opened.error());
+    if (!entries) continue;  // git cannot read it either
+    for (const DirectoryEntry& entry : *entries) {
+      const std::string path = folder + "/" + entry.name;
+      if (entry.kind == FileKind::kDirectory && is_deep) folders.push_back(path);
+      if (entry.kind == FileKind::kDirectory || entry.kind == FileKind::kRegular) continue;
+      if (entry.name != kMonitor && is_special_file(path)) return path;
+    }
+  }
+  return {};
 }
 
 constexpr std::string_view kStatuses = "ACDMRTU";
@@ -232,23 +254,35 @@ std::vector<std::string> GitProgram::words(const std::vector<std::string>& argum
   return all;
 }
 
-/// git opens these files at almost every command, and would wait for ever for the writer of a pipe.
+/// git opens these files without being asked, and would wait for ever for the writer of a pipe. git
+/// and its extensions own more folders, which may have millions of files that git does not open.
 Result<void> GitProgram::check_own_files() const {
   GALLEY_ASSIGN(const std::string here, absolute_path(directory_.empty() ? "." : directory_));
-  const auto places = GitFiles(here, geteuid()).find();
-  if (!places) return {};
-  for (const std::string& name :
-       {places->work_tree + "/.gitignore", places->work_tree + "/.gitattributes",
-        places->common + "/info/exclude", places->common + "/info/attributes",
-        places->common + "/packed-refs", places->common + "/shallow",
-        places->common + "/objects/info/alternates"}) {
-    if (!is_special_file(name)) continue;
-    return fail(
-        ErrorKind::kRefused, "path.special_file",
-        "'" + name + "' is a pipe or another special file, for which git would wait; remove it",
-        name);
+  std::string waiting;
+  const auto look_at = [&](const std::string& name) {
+    if (waiting.empty() && is_special_file(name)) waiting = name;
+  };
+  const auto look_in = [&](const std::string& folder, bool is_deep) {
+    if (waiting.empty()) waiting = special_file_in(folder, is_deep);
+  };
+  if (const auto places = GitFiles(here, geteuid()).find()) {
+    look_at(places->work_tree + "/.gitignore");
+    look_at(places->work_tree + "/.gitattributes");
+    look_in(places->own, false);
+    look_in(places->common, false);
+    for (const char* folder : {"/info", "/logs", "/modules", "/objects", "/refs", "/worktrees"}) {
+      look_in(places->common + folder, true);
+    }
+  } else {
+    for (std::string folder = here; !folder.empty(); folder.resize(folder.rfind('/'))) {
+      look_at(folder + "/.git/HEAD");
+    }
   }
-  return {};
+  if (waiting.empty()) return {};
+  return fail(
+      ErrorKind::kRefused, "path.special_file",
+      "'" + waiting + "' is a pipe or another special file, for which git would wait; remove it",
+      waiting);
 }
 
 Result<PipedProcessOptions> GitProgram::safe_surroundings() const {

@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import unittest
@@ -542,9 +543,11 @@ class SpecialFiles(CheckCase):
         self.put(self.repo, {"new.txt": "x\n"})
         self.run_git(self.repo, "add", "-A")
         for name in (".gitignore", ".gitattributes", ".git/info/exclude", ".git/info/attributes", ".git/packed-refs",
-                     ".git/shallow", ".git/objects/info/alternates"):
+                     ".git/shallow", ".git/objects/info/alternates", ".git/objects/info/commit-graph", ".git/index",
+                     ".git/HEAD", ".git/MERGE_HEAD", ".git/commondir", ".git/config", ".git/refs/heads/main",
+                     ".git/logs/HEAD", ".git/objects/pack/pack-1.idx"):
             pipe = self.repo / name
-            pipe.unlink(missing_ok=True)
+            kept = pipe.rename(self.scratch / "kept") if pipe.exists() else None
             os.mkfifo(pipe)
             for words in (("check",), ("check", "--worktree"), ("hook", "run", "pre-commit")):
                 with self.subTest(pipe=name, command=words):
@@ -554,8 +557,13 @@ class SpecialFiles(CheckCase):
                     self.assertIn(str(pipe).encode(), said.stderr)
                     self.assertIn(b"pipe", said.stderr)
             pipe.unlink()
+            if kept:
+                kept.rename(pipe)
+        (self.repo / ".git/info/exclude").unlink()
         (self.repo / ".git/info/exclude").symlink_to("/dev/null")  # nothing waits for it
-        self.check(self.repo)
+        with socket.socket(socket.AF_UNIX) as monitor:  # of git's own file monitor
+            monitor.bind(str(self.repo / ".git" / "fsmonitor--daemon.ipc"))
+            self.check(self.repo)
 
 
 class OnlyNew(CheckCase):
