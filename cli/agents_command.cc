@@ -17,6 +17,7 @@
 #include "engine/pipeline/trust.h"
 #include "server/agents/agent_programs.h"
 #include "server/agents/hook_switches.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/printing/git_diff.h"
 #include "staging/sandbox/resolve_program.h"
@@ -188,6 +189,15 @@ std::string diffs_of(const PlannedFiles& files, bool has_color, bool is_printabl
   std::string text;
   for (const auto& [name, file] : files) text += diff_of(file, options);
   return text;
+}
+
+/// Refuses files in a project of another user, as `galley init` does.
+Result<void> check_owner_of_project(const AgentPlan& plan, const std::string& project,
+                                    const UserSettings& user) {
+  const auto is_there = [](const PlannedEntry& one) { return one.scope == AgentScope::kProject; };
+  if (std::none_of(plan.entries.begin(), plan.entries.end(), is_there)) return {};
+  GALLEY_ASSIGN(const auto root, open_disk_directory(project));
+  return check_owner_of_root(*root, project, user.config);
 }
 
 /// The entries call `galley` by its name. The PATH of npx ends with npx, and an agent that does not
@@ -505,6 +515,7 @@ Result<int> change(Session& session) {
                                      [](const auto& one) { return one.second.is_changed(); });
   bool is_diff_shown = false;
   if (!arguments.dry_run && is_change) {
+    GALLEY_TRY(check_owner_of_project(wanted, places.project, session.user()));
     if (is_install) GALLEY_TRY(check_path(wanted, places.project));
     GALLEY_TRY(ask(session, files));
     is_diff_shown = !arguments.agents.yes && !session.is_unattended();

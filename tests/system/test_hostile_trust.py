@@ -440,7 +440,7 @@ class Roots(TrustCase):
         call = ("call", "--begin", "Write", '{"file_path": "new", "content": "x"}')
         for words in (("apply", "-"), ("stage", "--begin", "-"), ("begin",), run, call, ("exec", "--begin", "--", "true"),
                       ("exec", "--commit", "--", "sh", "-c", "echo x > new; echo ran >&2"),
-                      ("init",), ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
+                      ("init",), ("agents", "install", "claude", "--yes"), ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
             with self.subTest(command=words[0]):
                 result = self.galley("--json", *words, stdin=PATCH.encode(), expect=1)
                 # Without a terminal, commands for a person are refused. There is nothing to commit.
