@@ -7,7 +7,7 @@ namespace galley {
 namespace {
 
 /// Places that commands must not read, relative to a home.
-constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
+constexpr std::array<std::string_view, 31> kSecretPlaces = {".ssh",
                                                             ".gnupg",
                                                             ".aws",
                                                             ".azure",
@@ -25,7 +25,10 @@ constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
                                                             ".thunderbird",
                                                             ".bash_history",
                                                             ".zsh_history",
+                                                            ".config/chromium",
                                                             ".config/gh",
+                                                            ".config/google-chrome",
+                                                            ".config/rclone",
                                                             ".config/gcloud",
                                                             ".config/op",
                                                             ".config/galley",
@@ -38,18 +41,19 @@ constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
 
 /// Places that only writing makes dangerous, relative to a home: the host runs programs from them
 /// later, such as at the next login.
-constexpr std::array<std::string_view, 44> kStartPlaces = {".config/systemd",
+constexpr std::array<std::string_view, 45> kStartPlaces = {".config/systemd",
                                                            ".config/autostart",
                                                            ".config/environment.d",
                                                            ".config/plasma-workspace",
                                                            ".config/fish",
                                                            ".config/bash",
+                                                           ".config/emacs",
+                                                           ".config/hypr",
                                                            ".config/zsh",
                                                            ".config/nvim",
                                                            ".config/i3",
                                                            ".config/sway",
                                                            "go/bin",
-                                                           ".local/bin",
                                                            ".local/lib",
                                                            ".local/share/bash-completion",
                                                            ".local/share/applications",
@@ -163,6 +167,12 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
 }
 
 std::string objection_to_start_place(std::string_view folder, std::string_view home) {
+  const bool is_hidden = !home.empty() && folder.starts_with(std::string(home) + "/.");
+  if (is_hidden && has_part(folder.substr(home.size()), "bin") &&
+      !is_same_or_below(folder, std::string(home) + "/.cache")) {
+    return "a `bin` below a hidden folder of a home has programs that this machine runs later, and "
+           "not in the sandbox";
+  }
   for (const std::string_view start : kStartPlaces) {
     const std::string place = std::string(home) + "/" + std::string(start);
     const bool is_met = is_same_or_below(folder, place) || is_same_or_below(place, folder);

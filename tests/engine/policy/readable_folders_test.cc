@@ -58,7 +58,8 @@ TEST(WritableFolders, FoldersOfSecretsAndServicesAreRefused) {
        {"/home/ann/.ssh", "/home/ann/.ssh/keys", "/home/ann/.config", "/home/ann/.config/galley",
         "/home/ann/.local/state", "/home/ann/.local/state/galley/trust", "/home/ann/.aws", "/var",
         "/var/lib", "/var/lib/x", "/var/spool/cron", "/var/mail", "/var/log", "/home", "/home/bob",
-        "/root", "/home/bob/.ssh", "/srv/people/eve/.gnupg/x", "/root/.aws"}) {
+        "/root", "/home/bob/.ssh", "/srv/people/eve/.gnupg/x", "/root/.aws",
+        "/home/ann/.config/google-chrome", "/home/ann/.config/rclone"}) {
     EXPECT_NE(objection_to_writable(folder, "/home/ann"), "") << folder;
   }
 }
@@ -66,7 +67,8 @@ TEST(WritableFolders, FoldersOfSecretsAndServicesAreRefused) {
 TEST(WritableFolders, PlacesFromWhichTheHostRunsProgramsAreRefused) {
   for (const char* place :
        {".config/systemd", ".config/systemd/user/x", ".config/autostart", ".bashrc", ".profile",
-        ".zshrc", "bin", "bin/x", ".local/bin", ".local/share", ".gitconfig", ".config/git"}) {
+        ".zshrc", "bin", "bin/x", ".local/bin", ".local/share", ".gitconfig", ".config/git",
+        ".cargo/bin", ".bun/bin/x", ".npm-global/bin", ".config/emacs", ".config/hypr", "go"}) {
     const std::string folder = "/home/ann/" + std::string(place);
     const std::string no = objection_to_writable(folder, "/home/ann");
     EXPECT_NE(no + objection_to_start_place(folder, "/home/ann"), "") << place;
@@ -77,7 +79,8 @@ TEST(WritableFolders, FoldersOfProgramsAreAllowed) {
   for (const char* folder :
        {"/home/ann/.codex", "/home/ann/.local/state/opencode", "/home/ann/.config/opencode",
         "/home/ann/.cargo", "/home/ann/.local/share/opencode", "/home/ann/bin2", "/srv/data",
-        "/var/cache/x", "/tmp/x"}) {
+        "/var/cache/x", "/tmp/x", "/home/ann/.cargo/registry", "/home/ann/.npm",
+        "/home/ann/.cache/x/bin", "/home/ann/src/x/bin"}) {
     EXPECT_EQ(objection_to_writable(folder, "/home/ann"), "") << folder;
     EXPECT_EQ(objection_to_start_place(folder, "/home/ann"), "") << folder;
   }
