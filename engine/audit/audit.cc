@@ -182,7 +182,12 @@ Result<std::unique_ptr<WritableFile>> AuditLog::open_head(OpenMode mode) const {
 }
 
 Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
-  GALLEY_ASSIGN(auto file, open_head(mode));
+  auto opened = open_head(mode);
+  const bool is_blocked =
+      !opened && (is_no_file(opened.error()) || opened.error().os_error == ENOTDIR);
+  if (is_blocked) return damaged(opened.error().message);
+  if (!opened) return fail(opened.error());
+  auto file = *std::move(opened);
   const Deadline deadline = Deadline::after(*clock_, kLockWait);
   for (;;) {
     GALLEY_ASSIGN(const bool locked, file->try_lock(LockMode::kExclusive));
@@ -350,12 +355,13 @@ Result<std::optional<ContentId>> hash_of_log(const Directory& directory) {
   }
 }
 
-/// Renames the log to an unused name.
-Result<std::string> set_log_aside(const WritableDirectory& directory) {
+/// Renames `path` to an unused name: `before`, a number, `after`.
+Result<std::string> rename_aside(const WritableDirectory& directory, const RelPath& path,
+                                 const std::string& before, const std::string& after) {
   for (int number = 1; number <= kMaxClosedLogs; ++number) {
-    std::string name = fmt::format("audit.{}.jsonl", number);
-    auto moved = directory.rename(name_of(kLogName), directory, name_of(name.c_str()),
-                                  RenameMode::kNoReplace);
+    std::string name = before + std::to_string(number) + after;
+    auto moved =
+        directory.rename(path, directory, name_of(name.c_str()), RenameMode::kNoReplace);
     if (moved) return name;
     if (moved.error().os_error != EEXIST) return fail(moved.error());
   }
@@ -363,11 +369,28 @@ Result<std::string> set_log_aside(const WritableDirectory& directory) {
               "there are too many closed audit logs in .galley; move some of them elsewhere");
 }
 
+/// Renames what stands in the place of the anchor or of its folders.
+Result<void> clear_place_of_head(const WritableDirectory& directory, const RelPath& head) {
+  std::vector<RelPath> places = {head, name_of(kEarlierHeadName)};
+  for (RelPath above = head.parent(); !above.is_root(); above = above.parent()) {
+    places.insert(places.begin(), above);
+  }
+  for (const RelPath& place : places) {
+    GALLEY_ASSIGN(const FileStat stat, directory.stat(place));
+    const bool is_file = place == head || place == places.back();
+    if (stat.kind == FileKind::kAbsent) continue;
+    if (stat.kind == (is_file ? FileKind::kRegular : FileKind::kDirectory)) continue;
+    GALLEY_TRY(rename_aside(directory, place, place.str() + ".", ""));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> AuditLog::begin_new_log() {
   GALLEY_ASSIGN(const bool is_begun, is_there());
   if (!is_begun) return std::string();
+  GALLEY_TRY(clear_place_of_head(*directory_, head_));
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
   const auto mended = append_locked(*head_file, {});
   if (!mended && mended.error().reason != "audit.damaged") return fail(mended.error());
@@ -380,7 +403,8 @@ Result<std::string> AuditLog::begin_new_log() {
   if (is_sound) return std::string();
   nlohmann::ordered_json output;
   GALLEY_ASSIGN(const auto whole, hash_of_log(*directory_));
-  GALLEY_ASSIGN(std::string name, set_log_aside(*directory_));
+  GALLEY_ASSIGN(std::string name,
+                rename_aside(*directory_, name_of(kLogName), "audit.", ".jsonl"));
   output["closed"] = name;
   if (whole) output["closed_sha256"] = whole->hex();
   if (found && found->sound.seq > 0) {
@@ -428,8 +452,11 @@ Result<void> AuditLog::sync() {
 Result<AuditVerification> AuditLog::verify() const {
   const auto head_file = lock(OpenMode::kRead);
   if (head_file) return verify_locked(head_file->get());
-  if (head_file.error().kind != ErrorKind::kNotFound) return fail(head_file.error());
-  return verify_locked(nullptr);
+  if (head_file.error().kind == ErrorKind::kNotFound) return verify_locked(nullptr);
+  if (head_file.error().reason != "audit.damaged") return fail(head_file.error());
+  AuditVerification found;
+  found.defects.push_back({0, 0, "audit.malformed", head_file.error().message});
+  return found;
 }
 
 Result<AuditVerification> AuditLog::verify_locked(File* head_file) const {

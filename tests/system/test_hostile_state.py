@@ -107,6 +107,25 @@ class HostileState(HostileStateCase):
         self.assertEqual(kinds[0], "audit.gap")
         self.assertIn("undo", " ".join(kinds))
 
+    def test_what_takes_the_place_of_the_anchor_of_the_audit_log_has_a_way_out(self):
+        self.galley("apply", GOOD, expect=0)
+        anchor, = (self.work / ".galley" / "audit").glob("*/head")
+        for name, place, spoil in (("folder", anchor, lambda: (anchor / "kept").mkdir(parents=True)),
+                                   ("link", anchor, lambda: anchor.symlink_to("kept")),
+                                   ("file", anchor.parent, lambda: anchor.parent.write_text("kept"))):
+            with self.subTest(name):
+                place.rename(self.scratch / name)
+                spoil()
+                aside = set(place.parent.iterdir())
+                for command in (("audit", "verify"), ("doctor",)):
+                    said = self.galley(*command, expect=1)
+                    self.assertIn(b"galley doctor --repair", said.stdout + said.stderr, command)
+                self.galley("doctor", "--repair", expect=(0, 1))
+                self.galley("audit", "verify", expect=0)
+                self.assertEqual(len(set(place.parent.iterdir()) - aside), 1, "it is only set aside")
+                self.galley("undo", expect=0)
+                self.galley("redo", expect=0)
+
     def test_a_copied_workspace_is_not_believed_and_a_moved_one_is(self):
         self.galley("apply", GOOD, expect=0)
         original = self.work
