@@ -125,21 +125,6 @@ Result<std::optional<StoredBlob>> open_undamaged(const Directory& state_root, co
   return std::optional(std::move(*blob));
 }
 
-/// The stored form of a content, if its bytes are right.
-Result<std::optional<StoredBlob>> find_intact(const Directory& state_root, const RelPath& place,
-                                              const ContentId& id, std::string_view content) {
-  GALLEY_ASSIGN(auto blob, open_undamaged(state_root, place, id));
-  if (!blob || blob->delta().size != content.size()) return std::optional<StoredBlob>();
-  std::string_view rest = content;
-  GALLEY_ASSIGN(const bool is_equal, blob->read([&](std::string_view bytes) {
-    if (rest.substr(0, bytes.size()) != bytes) return false;
-    rest.remove_prefix(bytes.size());
-    return true;
-  }));
-  if (!is_equal) blob.reset();
-  return blob;
-}
-
 /// The content as a delta, if that is small. The base of the replaced content becomes its base.
 Result<std::optional<ContentDelta>> small_delta(const Directory& state_root, const RelPath& place,
                                                 std::string_view content,
@@ -247,29 +232,34 @@ Result<bool> is_right(const StoredBlob& blob, const ContentId& id,
 
 Result<void> only_looked_at(std::string_view /*piece*/) { return {}; }
 
+/// What a blob makes a journal name; nothing if it is not there, or damaged. An intact one becomes
+/// durable.
+Result<std::optional<std::map<ContentId, uint64_t>>> keep_intact(
+    const WritableDirectory& state_root, const RelPath& place, const ContentId& id, uint64_t size) {
+  using Named = std::map<ContentId, uint64_t>;
+  GALLEY_ASSIGN(const auto blob, open_undamaged(state_root, place, id));
+  if (!blob || blob->delta().size != size) return std::optional<Named>();
+  // Accepted only after its bytes were checked: an unsynced leftover of a crash may be torn.
+  GALLEY_ASSIGN(const bool is_intact, is_right(*blob, id, only_looked_at));
+  if (!is_intact) return std::optional<Named>();
+  GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard_path(place, id)));
+  GALLEY_TRY(make_durable(state_root, place, id, *directory, blob->is_delta() ? kDeltaEnding : ""));
+  return std::optional(Named{{id, size}, {blob->delta().base, blob->delta().base_size}});
+}
+
 /// write_blob() of a content that replaces no other one, with a bounded use of memory.
 Result<std::map<ContentId, uint64_t>> write_large_blob(const WritableDirectory& state_root,
                                                        const RelPath& place, const Node& node,
                                                        const ContentStore& contents) {
   const ContentId& id = node.content;
-  std::map<ContentId, uint64_t> named{{id, node.size}};
+  GALLEY_ASSIGN(auto kept, keep_intact(state_root, place, id, node.size));
+  if (kept) return *std::move(kept);
   const RelPath shard = shard_path(place, id);
   GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
   GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard));
-  GALLEY_ASSIGN(const auto blob, open_undamaged(state_root, place, id));
-  bool is_intact = blob && blob->delta().size == node.size;
-  if (is_intact) {
-    GALLEY_ASSIGN(is_intact, is_right(*blob, id, only_looked_at));
-  }
-  if (is_intact) {
-    named.emplace(blob->delta().base, blob->delta().base_size);
-    const std::string_view ending = blob->is_delta() ? kDeltaEnding : "";
-    GALLEY_TRY(make_durable(state_root, place, id, *directory, ending));
-    return named;
-  }
   GALLEY_TRY(write_whole(state_root, place, id, *directory,
                          [&](WritableFile& file) { return write_content(file, contents, id); }));
-  return named;
+  return std::map<ContentId, uint64_t>{{id, node.size}};
 }
 
 /// Reads a content of this place.
@@ -301,18 +291,12 @@ Result<std::map<ContentId, uint64_t>> write_blob(const WritableDirectory& state_
                                                  const RelPath& place, const ContentId& id,
                                                  std::string_view content,
                                                  const std::optional<ReplacedContent>& replaced) {
+  GALLEY_ASSIGN(auto kept, keep_intact(state_root, place, id, content.size()));
+  if (kept) return *std::move(kept);
   std::map<ContentId, uint64_t> named{{id, content.size()}};
   const RelPath shard = shard_path(place, id);
   GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
   GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard));
-  // Accepted only after its bytes were checked: an unsynced leftover of a crash may be torn.
-  GALLEY_ASSIGN(const auto intact, find_intact(state_root, place, id, content));
-  if (intact) {
-    named.emplace(intact->delta().base, intact->delta().base_size);
-    const std::string_view ending = intact->is_delta() ? kDeltaEnding : "";
-    GALLEY_TRY(make_durable(state_root, place, id, *directory, ending));
-    return named;
-  }
   GALLEY_ASSIGN(const bool is_whole, must_be_whole(*directory, id));
   std::optional<ContentDelta> delta;
   if (replaced && !is_whole) {
@@ -380,22 +364,26 @@ Result<std::map<ContentId, uint64_t>> write_blobs(const WritableDirectory& state
     return is_file && node.size > kMaxImageBytes;
   };
   for (const JournalOp& op : ops) {
-    const bool is_replaced = is_blob(op.before.node) && is_blob(op.after.node);
-    for (const Node* node : {&op.before.node, &op.after.node}) {
-      if (is_replaced || !is_blob(*node)) continue;
+    const Node& after = op.after.node;
+    const bool is_replaced = is_blob(op.before.node) && is_blob(after);
+    for (const Node* node : {&op.before.node, &after}) {
+      if (!is_blob(*node) || (is_replaced && node == &after)) continue;
       GALLEY_ASSIGN(auto written, write_large_blob(state_root, place, *node, contents));
       named.merge(written);
     }
     if (!is_replaced) continue;
+    // An undo finds both in the history.
+    GALLEY_ASSIGN(auto kept, keep_intact(state_root, place, after.content, after.size));
+    if (kept) {
+      named.merge(*kept);
+      continue;
+    }
     // The old content comes first: the new one is often a small change of it.
     const ContentId& old_id = op.before.node.content;
     GALLEY_ASSIGN(const Content old, contents.get(old_id));
-    GALLEY_ASSIGN(auto written, write_blob(state_root, place, old_id, *old));
-    named.merge(written);
-    const ContentId& id = op.after.node.content;
-    GALLEY_ASSIGN(const Content content, contents.get(id));
-    GALLEY_ASSIGN(written,
-                  write_blob(state_root, place, id, *content, ReplacedContent{old_id, *old}));
+    GALLEY_ASSIGN(const Content content, contents.get(after.content));
+    GALLEY_ASSIGN(auto written, write_blob(state_root, place, after.content, *content,
+                                           ReplacedContent{old_id, *old}));
     named.merge(written);
   }
   return named;

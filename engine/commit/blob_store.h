@@ -56,8 +56,8 @@ Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& pla
 Result<void> read_blob(const Directory& state_root, const RelPath& place, const ContentId& id,
                        const ContentStore::UsePiece& use);
 
-/// Writes the blobs of both sides of each operation. A file that replaces another one is in memory,
-/// with the other, to be compared.
+/// Writes the blobs of both sides of each operation. A new content that replaces another one is in
+/// memory, with the other, to be compared.
 Result<std::map<ContentId, uint64_t>> write_blobs(const WritableDirectory& state_root,
                                                   const RelPath& place,
                                                   const std::vector<JournalOp>& ops,

@@ -373,11 +373,23 @@ class SparseFiles(Budgets):
 
     def test_an_undo_of_a_new_sparse_file_reads_it_in_little_memory(self):
         self.write("galley.toml", "")
-        self.galley("exec", "--commit", "--", "truncate", "-s", "300M", "big.bin", expect=0)
-        for words in (("undo", "-n"), ("undo",)):
+        for words in (("exec", "--commit", "--", "truncate", "-s", "300M", "big.bin"), ("undo", "-n"), ("undo",)):
             with self.subTest(command=words):
                 _, peak = self.peak(*words)
                 self.assertLess(peak, self.MOST_KIB)
+
+    def test_an_undo_of_a_change_in_a_large_file_reads_it_in_little_memory(self):
+        self.write("galley.toml", "")
+        self.galley("exec", "--commit", "--", "truncate", "-s", "300M", "big.bin", expect=0)
+        self.galley("exec", "--commit", "--", "sh", "-c", "printf x | dd of=big.bin bs=1 seek=9 conv=notrunc", expect=0)
+        for words, byte in ((("undo",), b"\0"), (("redo",), b"x")):
+            with self.subTest(command=words):
+                _, peak = self.peak(*words)
+                self.assertLess(peak, self.MOST_KIB)
+                with open(self.work / "big.bin", "rb") as big:
+                    self.assertEqual(big.read(10)[9:], byte)
+                    self.assertEqual(os.fstat(big.fileno()).st_size, 300 * MIB)
+                    self.assertLess(os.fstat(big.fileno()).st_blocks * 512, 2 * MIB, "its holes were written")
 
     def test_a_check_of_a_work_tree_with_a_sparse_file_takes_little_memory(self):
         self.write("galley.toml", "")
