@@ -59,8 +59,8 @@ Result<RelPath> below_cwd(std::string_view text, const RelPath& cwd) {
 using nlohmann::json;
 using Names = std::vector<std::string_view>;
 
-/// The names that a usual tool gives to the argument `name`; null if it is not known.
-const Names* synonyms_of(std::string_view name) {
+/// The names that usual tools give to one argument.
+const std::vector<Names>& all_synonyms() {
   static const std::vector<Names> kNames = {
       {"file_path", "filePath", "file", "path", "filename", "file_name", "fileName",
        "absolute_path"},
@@ -68,10 +68,16 @@ const Names* synonyms_of(std::string_view name) {
       {"new_string", "new_str", "newText", "new_text", "newString", "newStr"},
       {"content", "contents", "file_text", "file_content"},
       {"command", "cmd"}};
-  const auto found = std::find_if(kNames.begin(), kNames.end(), [&](const Names& names) {
+  return kNames;
+}
+
+/// The names that a usual tool gives to the argument `name`; null if it is not known.
+const Names* synonyms_of(std::string_view name) {
+  const std::vector<Names>& all = all_synonyms();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Names& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   });
-  return found == kNames.end() ? nullptr : &*found;
+  return found == all.end() ? nullptr : &*found;
 }
 
 /// Whether the schema needs one of these arguments, and never two of them.
@@ -129,6 +135,24 @@ std::optional<json> with_known_names(const json& schema, const json& args, std::
   json out = args;
   const bool is_clear = name_members(schema, out, notes);
   return is_clear && out != args ? std::optional(std::move(out)) : std::nullopt;
+}
+
+std::optional<std::string> contradiction(const std::string& schema, const json& args) {
+  for (const Names& names : all_synonyms()) {
+    Names given;
+    for (const std::string_view name : names) {
+      if (args.contains(name)) given.push_back(name);
+    }
+    const auto other = std::find_if(given.begin(), given.end(), [&](std::string_view name) {
+      return args[std::string(name)] != args[std::string(given.front())];
+    });
+    if (other == given.end() || !are_alternatives(json::parse(schema, nullptr, false), given)) {
+      continue;
+    }
+    return "'" + std::string(given.front()) + "' and '" + std::string(*other) +
+           "' are two names of one argument and have different values: give one of them";
+  }
+  return {};
 }
 
 std::string first_of(const json& args, std::initializer_list<const char*> keys) {

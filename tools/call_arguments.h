@@ -46,6 +46,11 @@ struct CallIds {
                                                              const nlohmann::json& args,
                                                              std::string& notes);
 
+/// Says which two names of one argument are given with different values; nothing if none are.
+/// `schema` is the text of the tool's input schema.
+[[nodiscard]] std::optional<std::string> contradiction(const std::string& schema,
+                                                       const nlohmann::json& args);
+
 /// Resolves the path of a file. It is relative to the origin's folder and may begin with `../`, or
 /// it is absolute and inside the workspace.
 /// Errors: kInvalid `path.invalid`; kRefused `path.outside`.

@@ -320,6 +320,9 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   if (options_.dry_run || options_.is_preview) {
     if (auto no = refusal_to_try(info)) return refuse(*std::move(no));
   }
+  if (auto twice = contradiction(info.input_schema, *what.args)) {
+    return refuse({ToolErrorCode::kValidation, "args.mixed", *std::move(twice), nullptr, {}});
+  }
   auto filled = entry.defaults.fill(*what.args);
   if (!filled) return refuse(tool_error_from(filled.error()));
   if (*filled) what.args = std::make_shared<const json>(**std::move(filled));

@@ -40,6 +40,23 @@ TEST_F(ExecutorTest, BadArgumentsNeverReachTheTool) {
   EXPECT_EQ(records()[0]["error"]["code"], "EVALIDATION");
 }
 
+TEST_F(ExecutorTest, TwoNamesOfOneArgumentMustHaveTheSameValue) {
+  const json content = {{"content", "x\n"}};
+  const json patch = {{"patch", "@@ -0,0 +1 @@\n+x\n"}};
+  using Names = std::vector<std::string>;
+  for (const auto& [tool, more, names] :
+       {std::tuple("Write", content, Names{"file", "file_path"}),
+        std::tuple("write_file", content, Names{"path", "file_path"}),
+        std::tuple("Edit", patch, Names{"file", "file_path"}),
+        std::tuple("Read", json::object(), Names{"file", "file_path"})}) {
+    json args = more;
+    for (const std::string& name : names) args[name] = "a.txt";
+    EXPECT_NE(said(call(tool, args)), "EVALIDATION args.mixed") << tool;
+    args[names.back()] = "b.txt";
+    EXPECT_EQ(said(call(tool, args)), "EVALIDATION args.mixed") << tool;
+  }
+}
+
 TEST_F(ExecutorTest, AnUnknownToolIsRefusedWithASuggestionAndRecorded) {
   const ToolResult result = call("Wriet", json::object());
   EXPECT_EQ(said(result), "EVALIDATION tool.unknown");
