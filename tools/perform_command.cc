@@ -124,6 +124,7 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
   const auto result = context.commands->run(command, context.overlay);
   if (!result) return ToolResult::failure(tool_error_from(result.error()));
   ordered_json data = command_data(*result, {context.root, command.working_directory});
+  if (context.dry_run) data["staged"] = false;
   if (result->breach) {
     ToolError error = tool_error_from(result->breach->error());
     const bool is_cut = result->breach->kind == LimitKind::kWall && run.timeout &&

@@ -30,8 +30,11 @@ ToolError error_of(const EditOutcome& outcome) {
   return error;
 }
 
-Performed edit_data(const EditFiles& edit, const EditOutcome& outcome, CallDiff& diff,
+Performed edit_data(const EditFiles& edit, EditOutcome outcome, CallDiff& diff,
                     const ToolContext& context) {
+  const bool is_staged = !edit.check_only && !context.dry_run;
+  outcome.is_staged = outcome.is_staged && is_staged;
+  for (FileOutcome& file : outcome.files) file.is_staged = file.is_staged && is_staged;
   ordered_json data;
   data["applied"] = !edit.check_only;
   if (outcome.files.size() == 1) {
@@ -40,6 +43,7 @@ Performed edit_data(const EditFiles& edit, const EditOutcome& outcome, CallDiff&
   }
   data["report"] = edit_report_json(outcome);
   GALLEY_TRY(diff.finish(data, context.may_read));
+  data["staged"] = is_staged;
   return data;
 }
 
@@ -103,7 +107,6 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   auto data = edit_data(edit, *outcome, *diff, context);
   if (before) context.overlay.restore(std::move(*before));
   if (!data) return failed(data.error());
-  (*data)["staged"] = !edit.check_only && !context.dry_run;
   return ToolResult::success(std::move(*data));
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 /// Kinds of actions that stage changes.
 bool stages(AuditKind kind) {
-  return kind == AuditKind::kCall || kind == AuditKind::kExec || kind == AuditKind::kEdit ||
-         kind == AuditKind::kFix || kind == AuditKind::kRun;
+  return kind == AuditKind::kCall || kind == AuditKind::kCallDryRun || kind == AuditKind::kExec ||
+         kind == AuditKind::kEdit || kind == AuditKind::kFix || kind == AuditKind::kRun;
 }
 
 /// Kinds without a tool name. Their changes are checked against the agent's list of tools.

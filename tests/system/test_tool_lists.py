@@ -196,3 +196,17 @@ class ToolLists(SystemCase):
 
 if __name__ == "__main__":
     hostile.main()
+        edit = json.dumps({"file_path": "a.txt", "old_string": "one", "new_string": "two"})
+        report = json.loads(self.by("", "--json", "call", "-n", "Edit", edit).stdout)["data"]["report"]
+        self.assertEqual((report["staged"], report["files"][0]["staged"]), (False, False))
+        line = json.dumps({"command": "echo b > b.txt"})
+        said = json.loads(self.by("", "--json", "call", "-n", "Bash", line).stdout)
+        self.assertEqual((said["data"]["staged"], said["data"]["stagedPaths"]), (False, 1))
+    def test_a_dry_call_is_refused_as_the_call_is(self):
+        (self.work / "galley.toml").write_text("[limits]\nmax_file_bytes = 5\n")
+        self.begin()
+        for tool, arguments in (("Write", {"file": "x", "content": "0123456789"}), ("Bash", {"command": "echo 0123456789 > y"})):
+            for options in ((), ("-n",)):
+                said = json.loads(self.by("", "--json", "call", *options, tool, json.dumps(arguments), expect=1).stdout)
+                self.assertEqual(said["error"]["reason"], "limit.file_size", (tool, options))
+
