@@ -44,7 +44,9 @@ Json state_json(Workspace& workspace, const std::string& agent, const std::strin
   state["health"] = to_string(health);
   const auto found =
       ToolView(**tools, rules_of(workspace).caller(agent), tools_of(workspace).mode()).find(name);
-  const auto obstacle = found ? missing_tool_program(*found->front()->tool) : found.error();
+  auto obstacle = found ? missing_tool_program(*found->front()->tool) : found.error();
+  const Judgement judged = Policy(rules_of(workspace).config).judge_tool(name, Principals(agent));
+  if (!obstacle && judged.decision == Decision::kDeny) obstacle = error_of(judged);
   state["callable"] = !obstacle && health != ToolHealth::State::kOut;
   if (obstacle) {
     state["reason"] = obstacle->reason;
@@ -125,7 +127,13 @@ Result<int> run_tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
-  const std::vector<ToolInfo> shown = shown_tools(*tools, profile);
+  const std::string& agent = session.arguments().global.agent;
+  const Policy policy(rules_of(*workspace).config);
+  const auto is_denied = [&](const ToolInfo& info) {
+    return policy.judge_tool(info.name, Principals(agent)).decision == Decision::kDeny;
+  };
+  std::vector<ToolInfo> shown = shown_tools(*tools, profile);
+  std::erase_if(shown, is_denied);
   if (!session.arguments().shape.empty()) {
     GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(session.arguments().shape));
     session.print(shape->list(*shape, shown));
@@ -135,12 +143,12 @@ Result<int> run_tools_list(Session& session) {
     return profile != nullptr ? profile->shows(info.name) : is_shown_without_profile(info.name);
   };
   if (session.is_json()) {
-    session.print(list_json(*workspace, *tools, session.arguments().global.agent, is_shown));
+    session.print(list_json(*workspace, *tools, agent, is_shown));
     return kExitDone;
   }
   std::string text;
   for (const ToolRegistry::Status& status : tools->statuses()) {
-    if (!is_shown(status.info)) continue;
+    if (!is_shown(status.info) || is_denied(status.info)) continue;
     text += fmt::format("{:<28} {}{}\n", status.info.name, status.info.title,
                         tool_state(status, tools_of(*workspace).supervisor()));
   }

@@ -7,6 +7,9 @@
 #include "engine/pipeline/grant_store.h"
 #include "engine/pipeline/stored_tools.h"
 #include "engine/pipeline/workspace_state.h"
+#include "engine/policy/policy.h"
+#include "engine/policy/principals.h"
+#include "tools/profiles.h"
 #include "tools/registry.h"
 #include "tools/tool_view.h"
 
@@ -51,7 +54,17 @@ Result<void> Workspace::enable_tool(const std::string& name, bool is_enabled) {
 Result<std::vector<ToolInfo>> Workspace::tools(const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->tools.registry());
   GALLEY_TRY(state_->rules.refresh_grants(state_->persistent));
-  return ToolView(*registry, state_->rules.caller(agent), state_->tools.mode()).list();
+  std::vector<ToolInfo> listed =
+      ToolView(*registry, state_->rules.caller(agent), state_->tools.mode()).list();
+  const Policy policy(state_->rules.config);
+  const std::string_view profile_name = policy.tool_profile(agent);
+  const auto profile = profile_named(profile_name);  // without one each tool is allowed
+  std::erase_if(listed, [&](const ToolInfo& info) {
+    const bool is_in_profile = profile_name.empty() || !profile || (*profile)->shows(info.name);
+    return !is_in_profile ||
+           policy.judge_tool(info.name, Principals(agent)).decision == Decision::kDeny;
+  });
+  return listed;
 }
 
 Result<ToolInfo> Workspace::tool(std::string_view name, const std::string& agent) const {

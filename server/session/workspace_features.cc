@@ -339,7 +339,7 @@ std::vector<ordered_json> WorkspaceFeatures::tools() {
   const auto rules = present ? *std::move(present) : std::shared_lock(rules_mutex_);
   refresh_tools();
   std::vector<ordered_json> out;
-  const auto infos = workspace_->tools();
+  const auto infos = workspace_->tools(options_.agent);
   if (!infos) return out;
   for (const ToolInfo& info : *infos) {
     if (is_shown(info)) out.push_back(shown_tool(info));
@@ -436,7 +436,7 @@ std::string WorkspaceFeatures::lane_of(const std::string& method, const json& pa
 }
 
 RpcError WorkspaceFeatures::unknown_tool(const std::string& name) const {
-  const auto infos = workspace_->tools();
+  const auto infos = workspace_->tools(options_.agent);
   if (!infos) return {rpc::kInternalError, infos.error().message};
   std::vector<std::string> names;
   for (const ToolInfo& each : *infos) {

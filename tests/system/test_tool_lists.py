@@ -106,6 +106,16 @@ class ToolLists(SystemCase):
         self.assertEqual(kinds, [("edit", True), ("edit", False), ("edit", True), ("fix", True)])
         self.by("looker", "rollback")  # rolling back the agent's own transaction is not an edit
 
+    def test_a_tool_that_the_agent_may_not_call_is_not_listed(self):
+        names = [line.split()[0] for line in self.by("looker", "tools", "list").stdout.decode().splitlines()]
+        self.assertEqual(names, ["Read"])
+        shaped = json.loads(self.by("looker", "tools", "list", "--format", "anthropic").stdout)
+        self.assertEqual([tool["name"] for tool in shaped], ["Read"])
+        states = {tool["name"]: tool["state"] for tool in json.loads(self.by("looker", "--json", "tools", "list").stdout)["tools"]}
+        self.assertEqual((states["Read"]["callable"], states["Write"]["callable"], states["Write"]["reason"]),
+                         (True, False, "policy.capability"))
+        self.assertIn("Write", self.by("", "tools", "list").stdout.decode())
+
     def test_undo_and_redo_need_a_tool_that_changes_files(self):
         self.by("", "apply", "-", stdin=CHANGE.encode())
         self.refused("looker", "undo", "1")
