@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/printable.h"
 #include "engine/audit/audit_chain.h"
 #include "tools/json_input.h"
 
@@ -305,17 +306,28 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
   RecordedTransaction found;
   const std::string id(execution);
   bool is_known = false;
+  std::string unchanging;  // the tool of a call with this id that changed no path
   Forks forks;
   const auto take = [&](const json& record) {
     if (std::string child = fork_of(record); !child.empty()) {
       forks.emplace_back(text_member(record, "tx"), std::move(child));
     }
-    if (text_member(record, "execution_id") != id || !record.contains("changed")) return;
+    if (text_member(record, "execution_id") != id) return;
+    if (!record.contains("changed")) {
+      if (text_member(record, "kind") == "call")
+        unchanging = printable_line(text_member(record, "tool"));
+      return;
+    }
     found.open_tx = text_member(record, "tx");
     found.agent = text_member(record, "agent");
     is_known = true;
   };
   GALLEY_TRY(for_each_record_with(state_root, {id, R"("kind":"fork")"}, take));
+  if (!is_known && !unchanging.empty()) {
+    return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
+                id + " is a call of '" + unchanging + "' that changed no file; if " + unchanging +
+                    " has a rollback tool, it is named by: galley tools show " + unchanging);
+  }
   if (!is_known || id.empty() || found.open_tx.empty()) {
     return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
                 "no call that changed something is on record as '" + id +

@@ -150,6 +150,23 @@ class ToolLists(SystemCase):
         exported = [json.loads(line) for line in self.by("", "audit", "export", "aios").stdout.splitlines()]
         self.assertEqual(exported[-1]["backup_path"], ".galley/undo/1.j")
 
+    def test_a_call_that_reaches_no_tool_is_on_record(self):
+        tx = self.begin()
+        for reason, *words in (("tool.not_in_profile", "--profile", "sage", "List", "{}"), ("json.syntax", "Read", "{bad"),
+                               ("tool.unknown", "nope", "{}")):
+            said = json.loads(self.by("", "--json", "call", *words, expect=2).stdout)
+            record = self.records()[-1]
+            self.assertEqual((record["kind"], record["tool"], record["tx"], record["error"]["reason"], record["execution_id"]),
+                             ("call", words[-2], tx, reason, said["meta"]["executionId"]))
+
+    def test_a_call_that_changed_no_file_is_named_when_it_is_to_be_taken_back(self):
+        self.begin()
+        read = json.loads(self.by("", "--json", "call", "Read", '{"file": "a.txt"}').stdout)["meta"]["executionId"]
+        self.by("", "rollback")
+        said = json.loads(self.by("", "--json", "rollback", "--execution", read, expect=1).stdout)
+        self.assertEqual(said["reason"], "rollback.unknown_execution")
+        self.assertIn("a call of 'Read' that changed no file", said["message"])
+
     def test_a_preview_records_only_its_calls(self):
         self.by("", "apply", "-", stdin=CREATE.encode())
         before = self.records()
