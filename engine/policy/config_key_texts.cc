@@ -204,8 +204,8 @@ constexpr ConfigKeyText kTexts[] = {
      "Calls that wait for a running one to end; a further call is refused (`limit.tool_queue`).",
      kBuiltIn},
     {"tools.NAME.calls_per_minute",
-     "Calls in a minute; a further call is refused (`limit.rate`) until the cool-down has passed; "
-     "0: no limit.",
+     "Calls of one process in a minute; a further call is refused (`limit.rate`) until the "
+     "cool-down has passed; 0: no limit.",
      ""},
     {"tools.NAME.cool_down_ms", "Pause in milliseconds after too many calls.", ""},
     {"tools.NAME.cache", "Whether an earlier answer about the same contents may be returned again.",
