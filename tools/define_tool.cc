@@ -541,7 +541,11 @@ class DefinedTool final : public Tool {
     ToolRun::State state{info(), args, json_text(args), context};
     ToolRun call(state);
     const auto answer = definition_.run(call);
-    if (!answer) return ToolResult::failure(tool_error_from(answer.error()));
+    if (!answer) {
+      // What a function says of a call that its caller stopped is no fault of the tool.
+      const bool is_stopped = context.stop.stop_requested();
+      return ToolResult::failure(tool_error_from(is_stopped ? call_cancelled() : answer.error()));
+    }
     const auto document = parse_json(*answer);
     if (!document) return answered_wrongly(info().name, document.error().message);
     if (!document->is_object()) return answered_wrongly(info().name, "it is not a JSON object");

@@ -5,6 +5,7 @@ import asyncio
 import concurrent.futures
 import json
 import os
+import queue
 import re
 import shutil
 import signal
@@ -13,6 +14,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import time
 import unittest
 from pathlib import Path
 
@@ -845,19 +847,47 @@ class Python(GrpcCase):
         wait_until(lambda: not client.tools.ListTools(aios.ListToolsRequest(namespace="custom")).tools)
         self.assertFalse(client.execute("custom.my_tool", {"a": 1}).success)
 
+    @staticmethod
+    def start_handler(point, answer):
+        """Starts the program of a tool: `answer` gets the request and its context."""
+        program = grpc.server(concurrent.futures.ThreadPoolExecutor())
+        execute = lambda *call: aios.ExecuteResponse(success=True, output_json=json.dumps(answer(*call)).encode())
+        method = grpc.unary_unary_rpc_method_handler(execute, aios.ExecuteRequest.FromString, aios.ExecuteResponse.SerializeToString)
+        program.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("aios.tools.ToolHandler", {"Execute": method})])
+        program.add_insecure_port(point)
+        program.start()
+        return program
+
+    def test_callers_that_leave_put_out_no_tool_for_others(self):
+        client, called = Client(self.address), queue.Queue()
+        self.addCleanup(client.close)
+        point = f"unix:{self.scratch}/handler.sock"
+
+        def answer(request, context):
+            called.put(None)
+            while context.is_active() and b"wait" in request.input_json:
+                time.sleep(0.05)
+            return {}
+
+        program = self.start_handler(point, answer)
+        self.addCleanup(lambda: program.stop(None).wait())
+        tool = {"name": "custom.slow", "description": "x", "input_schema": b'{"type": "object"}', "risk_level": "low"}
+        self.assertTrue(client.tools.Register(aios.RegisterRequest(tool=tool, handler_address=point, agent_id="bot")).accepted)
+        for _ in range(4):
+            call = client.start("custom.slow", {"wait": True})
+            called.get(timeout=60)
+            call.cancel()
+        for _ in range(4):
+            with self.assertRaises(grpc.RpcError):
+                client.execute("custom.slow", {"wait": True}, timeout=1)
+        said = client.execute("custom.slow")
+        self.assertTrue(said.success, said.error)
+
     def test_a_tool_that_persists_outlives_its_program(self):
         client = Client(self.address)
         self.addCleanup(client.close)
         point = f"unix:{self.scratch}/handler.sock"
-
-        def start(answer):
-            program = grpc.server(concurrent.futures.ThreadPoolExecutor())
-            execute = lambda request, context: aios.ExecuteResponse(success=True, output_json=json.dumps({"said": answer}).encode())
-            method = grpc.unary_unary_rpc_method_handler(execute, aios.ExecuteRequest.FromString, aios.ExecuteResponse.SerializeToString)
-            program.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("aios.tools.ToolHandler", {"Execute": method})])
-            program.add_insecure_port(point)
-            program.start()
-            return program
+        start = lambda answer: self.start_handler(point, lambda *_: {"said": answer})
 
         def register(name, persist):
             tool = {"name": name, "description": "x", "input_schema": b'{"type": "object"}'}
