@@ -22,6 +22,7 @@ using aios::tools::ToolHandler;
 namespace {
 
 constexpr std::string_view kFileAddress = "unix:";
+constexpr std::string_view kNamespace = "custom";
 constexpr std::chrono::seconds kConnectTime{5};
 constexpr std::chrono::minutes kMostHandlerTime{10};
 /// How long a call that was stopped goes on, at most.
@@ -49,6 +50,11 @@ Result<ToolInfo> info_of(const aios::tools::ToolDefinition& message) {
   info.title = info.name;
   info.description = message.description();
   if (!message.version().empty()) info.version = message.version();
+  if (!message.namespace_().empty() && message.namespace_() != kNamespace) {
+    return fail(ErrorKind::kUsage, "handler.name",
+                "the namespace of a registered tool is custom or empty, not '" +
+                    printable_line(message.namespace_()) + "'");
+  }
   info.namespace_name = message.namespace_();
   info.input_schema = message.input_schema();
   info.output_schema =
@@ -63,6 +69,11 @@ Result<ToolInfo> info_of(const aios::tools::ToolDefinition& message) {
   info.requires_confirmation = message.requires_confirmation();
   info.is_reversible = message.reversible();
   info.rollback_tool = message.rollback_tool();
+  if (message.timeout_ms() < 0) {
+    return fail(ErrorKind::kUsage, "handler.timeout",
+                "timeout_ms is a number of milliseconds, or 0, not " +
+                    std::to_string(message.timeout_ms()));
+  }
   if (message.timeout_ms() > 0) {
     info.timeout = std::min<std::chrono::milliseconds>(
         std::chrono::milliseconds(message.timeout_ms()), kMostHandlerTime);

@@ -37,7 +37,7 @@ galley::Result<galley::GrpcServerOptions> read_options(int argc, char** argv) {
                                                           {"--profile", &options.profile}};
   for (int i = 1; i < argc; i += 2) {
     const auto option = known.find(argv[i]);
-    if (option == known.end() || i + 1 == argc) {
+    if (option == known.end() || i + 1 == argc || *argv[i + 1] == '\0') {
       return galley::fail(galley::ErrorKind::kUsage, "usage.options",
                           "the options are --workspace DIR --address ADDRESS [--config FILE] "
                           "[--profile NAME]; galley serve --grpc gives them");

@@ -181,6 +181,8 @@ class Statuses(GrpcCase):
         self.refused(bad, client.execute, "fs.read", task="t" * 300)
         self.refused(bad, client.execute, "fs.read", reason="r" * 5_000)
         self.refused(grpc.StatusCode.RESOURCE_EXHAUSTED, client.execute, "fs.read", b" " * (17 << 20))
+        # gRPC itself answers what is not a message.
+        self.refused(grpc.StatusCode.UNIMPLEMENTED, client.channel.unary_unary("/aios.tools.ToolRegistry/Execute"), b"\xff\xff")
         self.assertTrue(client.execute("fs.list", {"path": "."}).success)
 
     def test_a_call_may_have_no_task_and_no_arguments(self):
@@ -916,6 +918,17 @@ class Python(GrpcCase):
             said = client.tools.Register(aios.RegisterRequest(tool=tool, handler_address=address, agent_id="bot"))
             self.assertFalse(said.accepted, address)
             self.assertRegex(said.error, "^E(VALIDATION|RUNTIME): ")
+
+    def test_a_definition_that_means_nothing_is_refused(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        program = self.start_handler(point := f"unix:{self.scratch}/handler.sock", lambda *_: {})
+        self.addCleanup(lambda: program.stop(None).wait())
+        tool = {"name": "custom.x", "description": "x", "input_schema": b'{"type": "object"}'}
+        register = lambda **more: client.tools.Register(aios.RegisterRequest(tool={**tool, **more}, handler_address=point, agent_id="bot"))
+        for more in ({"timeout_ms": -1}, {"namespace": "fs"}):
+            self.assertRegex(register(**more).error, "^EVALIDATION: ")
+        self.assertTrue(register(timeout_ms=0, namespace="custom").accepted)
 
 if __name__ == "__main__":
     hostile.main()
