@@ -87,8 +87,10 @@ class TreeWriter {
     std::set<RelPath> directories;
     std::vector<Made> made;
     for (const GitRawChange& change : diff) {
+      if (change.new_mode == 0) continue;
+      GALLEY_TRY(check_length(change.path));
       const auto path = named(change);
-      if (!path || change.new_mode == 0) continue;
+      if (!path) continue;
       const bool is_submodule = kind_of_git_mode(change.new_mode) == FileKind::kDirectory;
       if (is_submodule) directories.insert(*path);
       if (!is_submodule) made.push_back({*path, change.new_mode, change.new_id});
@@ -122,6 +124,20 @@ class TreeWriter {
     auto path = RelPath::parse(change.path);
     if (!path || path->is_protected()) return std::nullopt;
     return *std::move(path);
+  }
+
+  /// A file that only a command could miss must not be left out in silence.
+  static Result<void> check_length(std::string_view path) {
+    for (std::string_view rest = path; !rest.empty();) {
+      const std::string_view name = rest.substr(0, rest.find('/'));
+      rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+      if (name.size() <= RelPath::kMaxComponentBytes) continue;
+      return fail(ErrorKind::kRefused, "check.path",
+                  fmt::format("the tree has '{}', but a name on disk has at most {} bytes, so "
+                              "commands cannot see this file; rename it with git first",
+                              printable_line(path), RelPath::kMaxComponentBytes));
+    }
+    return {};
   }
 
   Result<void> remove_entry(const Made& gone) {

@@ -195,6 +195,16 @@ class Commits(BranchCase):
         told = self.branch("exec", "--", "head", "-n", "1", "upper.txt", expect=0)
         self.assertIn(b"LINE 1", told.stdout)
 
+    def test_a_file_whose_name_is_too_long_for_a_disk_is_not_left_out_in_silence(self):
+        blob = self.git("hash-object", "-w", "--stdin", work=self.repository, stdin=b"x\n").stdout.decode().strip()
+        name = "n" * 300
+        tree = self.git("mktree", work=self.repository, stdin=f"100644 blob {blob}\t{name}\n".encode()).stdout.decode().strip()
+        self.git("update-ref", "refs/heads/long", self.git("commit-tree", "-m", "x", tree, work=self.repository).stdout.decode().strip(),
+                 work=self.repository)
+        self.branch("begin", ref="long", expect=0)
+        told = self.branch("exec", "--", "ls", ref="long", expect=1)
+        self.assertIn(name, told.stderr.decode())
+
     def test_two_branches_in_turn_are_laid_out_once(self):
         self.environment["XDG_CACHE_HOME"] = str(self.scratch / "cache")
         for number in range(300):
