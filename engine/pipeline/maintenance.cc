@@ -598,8 +598,10 @@ std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run) 
     const size_t count = paths[action.transaction].size();
     if (count == 0 && !action.is_interrupted) continue;
     const bool is_back = action.text == "taken back";
-    lines.push_back(fmt::format("{}, {} {}: {}", who, dry_run ? "would be" : "was",
-                                is_back ? "taken back" : "finished", counted(count, "path")));
+    // A branch moves at once, without paths of its own.
+    lines.push_back(fmt::format("{}, {} {}{}", who, dry_run ? "would be" : "was",
+                                is_back ? "taken back" : "finished",
+                                count == 0 ? "" : ": " + counted(count, "path")));
   }
   return lines;
 }

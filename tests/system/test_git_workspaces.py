@@ -862,6 +862,11 @@ class Kills(BranchCase):
         self.branch("--reason", "next", "apply", "-", stdin=patch("a.txt", "line 2", "line two"), expect=0)
         self.assertEqual(self.subjects(), ["next", "theirs", "first"])
 
+    def test_recover_counts_no_paths_of_a_branch(self):
+        self.die(after="kill -9 $PPID")
+        told = self.branch("recover", expect=0)
+        self.assertRegex((told.stdout + told.stderr).decode(), "transaction 1, which a crash interrupted, was finished\n")
+
     def test_a_prepared_commit_does_not_move_a_branch_that_is_checked_out_now(self):
         self.die(before="kill -9 $PPID; exit 1")
         before = self.tip()
