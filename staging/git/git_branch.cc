@@ -89,17 +89,28 @@ std::string words_of_remote(std::string_view complaint, std::string_view why) {
 }
 
 /// Whether the branch there has commits that this one lacks, before the push or by another one that
-/// was faster. git says so, or the repository there in git's words.
+/// was faster. git says so, or the repository there in git's words; a hook may say anything.
 bool has_moved(std::string_view complaint, std::string_view why) {
   for (const char* words : {"fetch first", "non-fast-forward", "needs force", "stale info",
                             "incorrect old value provided", "reference already exists"}) {
     if (why == words) return true;
   }
   const size_t at = complaint.find("cannot lock ref '");
-  if (at == complaint.npos) return false;
+  if (at == complaint.npos || why.ends_with("hook declined")) return false;
   const std::string_view line = complaint.substr(at, complaint.find('\n', at) - at);
-  return line.find(" but expected ") != line.npos || line.find("': File exists") != line.npos ||
+  return line.find(" but expected ") != line.npos ||
          line.find("reference already exists") != line.npos;
+}
+
+/// Whether the repository there may take the same push later: another program holds a lock, or the
+/// disk is full.
+bool may_pass_later(std::string_view complaint, std::string_view why) {
+  if (why.ends_with("hook declined")) return false;
+  for (const char* words :
+       {".lock': File exists", "No space left on device", "Disk quota exceeded"}) {
+    if (complaint.find(words) != complaint.npos) return true;
+  }
+  return false;
 }
 
 /// The error of a command that asked the other repository. Git's words may have the password.
@@ -366,9 +377,13 @@ Result<GitPush> GitBranch::try_push(const GitRemote& remote) const {
                     (repository_.layout.is_shallow ? ", in a clone that is not shallow" : ""));
   }
   if (told.summary.starts_with("[remote rejected]")) {
-    return fail(
-        ErrorKind::kRefused, "push.remote_refused",
-        "the repository there refused the push: " + words_of_remote(said->complaint, told.why));
+    const std::string words = words_of_remote(said->complaint, told.why);
+    if (may_pass_later(said->complaint, told.why)) {
+      return fail(ErrorKind::kIo, "push.failed",
+                  "the repository there cannot take the push now: " + words);
+    }
+    return fail(ErrorKind::kRefused, "push.remote_refused",
+                "the repository there refused the push: " + words);
   }
   return fail(push_failed(remote, said->complaint));
 }

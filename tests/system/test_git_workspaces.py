@@ -747,22 +747,35 @@ class Pushes(BranchCase):
         folder = self.scratch / "programs"
         folder.mkdir()
         real = shutil.which("git")
-        for why, reason in (("incorrect old value provided", "push.remote_moved"),
-                            ("reference already exists", "push.remote_moved"),
-                            ("unpacker error", "push.remote_refused")):
-            with self.subTest(why):
-                (folder / "git").write_text(f'#!/bin/sh\ncase " $* " in *" push "*) printf "To x\\n!\\tmain:main\\t[remote rejected] '
-                                            f'({why})\\nDone\\n"; exit 1;; esac\nexec {real} "$@"\n')
+        full = "fatal: unable to write loose object file: No space left on device"
+        for why, said, reason in (("incorrect old value provided", "", "push.remote_moved"),
+                                  ("reference already exists", "", "push.remote_moved"),
+                                  ("unpacker error", "", "push.remote_refused"),
+                                  ("unpacker error", full, "push.failed"),
+                                  ("pre-receive hook declined", full, "push.remote_refused")):
+            with self.subTest(why, said=said):
+                (folder / "git").write_text(f'#!/bin/sh\ncase " $* " in *" push "*) echo "remote: {said}" >&2; printf "To x\\n!\\tmain:main\\t'
+                                            f'[remote rejected] ({why})\\nDone\\n"; exit 1;; esac\nexec {real} "$@"\n')
                 (folder / "git").chmod(0o755)
-                told = self.tell("push", self.team, env={"PATH": f"{folder}:{os.environ['PATH']}"}, expect=1)
+                told = self.tell("push", self.team, env={"PATH": f"{folder}:{os.environ['PATH']}"}, expect=3 if reason == "push.failed" else 1)
                 self.assertEqual(told["reason"], reason)
-                if reason == "push.remote_refused":
-                    self.assertIn(why, told["message"])
+                if reason != "push.remote_moved":
+                    self.assertIn(said or why, told["message"])
+
+    def test_a_lock_at_the_other_side_is_a_failure_and_no_moved_branch(self):
+        lock = self.team / "refs" / "heads" / "main.lock"
+        lock.touch()
+        told = self.tell("push", self.team, expect=3)
+        self.assertEqual(told["reason"], "push.failed")
+        self.assertIn("main.lock", told["message"])
+        lock.unlink()
+        self.branch("push", self.team, expect=0)
+        self.assertEqual(self.team_tip(), self.tip())
 
     def test_a_refusal_of_the_other_repository_is_shown_and_the_push_can_be_repeated(self):
         hook = self.team / "hooks" / "pre-receive"
         hook.parent.mkdir(exist_ok=True)
-        hook.write_text("#!/bin/sh\necho 'main is closed until noon'\nexit 1\n")
+        hook.write_text("#!/bin/sh\necho \"main is closed until noon; cannot lock ref 'x': is at 1 but expected 2\"\nexit 1\n")
         hook.chmod(0o755)
         mine, before = self.tip(), self.team_tip()
         told = self.tell("push", self.team, expect=1)

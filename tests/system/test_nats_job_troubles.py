@@ -115,6 +115,17 @@ class Addresses(TroubleCase):
         self.assertEqual(receipt["reason"], "push.remote_refused", receipt)
         self.assertNotIn("the branch here", receipt["message"])
 
+    def test_a_lock_of_the_branch_at_the_repository_does_not_end_the_job(self):
+        repository = self.make_repository()
+        lock = repository / "refs" / "heads" / "main.lock"
+        lock.touch()
+        worker = self.start_worker()
+        self.submit(self.job(repository), wait=0)
+        worker.log.wait_for("main.lock")
+        lock.unlink()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        self.assertEqual(self.history(repository), ["job-j1"])
+
 
 class WhatPeopleAreTold(TroubleCase):
     def test_the_reason_of_the_command_line_is_that_of_the_job(self):
