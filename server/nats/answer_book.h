@@ -29,6 +29,8 @@ class SharedAnswers {
                     const Answer& answer) = 0;
   /// Notes that a call that began has not run, so that it may be made again.
   virtual void forget(const std::string& session, const std::string& call_id) = 0;
+  /// Whether results can be shared now.
+  virtual Result<void> check() = 0;
 };
 
 /// The results of earlier calls, by session and call id, so that a call that is delivered twice is

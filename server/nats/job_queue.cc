@@ -257,6 +257,7 @@ struct JobQueue::State {
   }
 
   Result<void> connect(const std::string& address);
+  Result<void> open_queue();
   Result<void> open_streams() const;
   Result<std::vector<std::string>> subjects_with_jobs() const;
   Result<void> open_consumer(const std::string& subject, const std::string& name);
@@ -291,7 +292,13 @@ Result<void> JobQueue::State::connect(const std::string& address) {
         connection_error("no connection to the NATS server at " + shown_address(address), s));
   }
   s = natsConnection_JetStream(&context, connection, nullptr);
-  if (s == NATS_OK) s = add_job_stream(context);
+  if (s != NATS_OK) return fail(jetstream_error("the queue of jobs cannot be opened", s));
+  return open_queue();
+}
+
+/// Makes the queue and the bucket of receipts, if they do not exist.
+Result<void> JobQueue::State::open_queue() {
+  const natsStatus s = add_job_stream(context);
   if (s != NATS_OK) return fail(jetstream_error("the queue of jobs cannot be opened", s));
   GALLEY_ASSIGN(book, JobBook::open(context));
   return {};
@@ -518,8 +525,12 @@ natsStatus JobQueue::State::publish(const std::string& subject, const std::strin
   jsPubOptions options;
   jsPubOptions_Init(&options);
   options.MsgId = message_id.c_str();
-  return js_Publish(nullptr, context, subject.c_str(), text.data(), static_cast<int>(text.size()),
-                    &options, nullptr);
+  const auto put = [&] {
+    return js_Publish(nullptr, context, subject.c_str(), text.data(), static_cast<int>(text.size()),
+                      &options, nullptr);
+  };
+  const natsStatus s = put();
+  return s == NATS_NO_RESPONDERS && open_streams() ? put() : s;  // the stream was deleted
 }
 
 /// Publishes one line of an audit log, or one of the same form.
@@ -696,7 +707,10 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
     if (natsConnection_IsClosed(state_->connection)) {
       return fail(ErrorKind::kIo, "nats.connection", "the NATS server closed the connection");
     }
-    if (!delivery) log(delivery.error().message);  // perhaps JetStream begins again
+    if (!delivery) {
+      log(delivery.error().message);  // perhaps JetStream begins again, or lost the queue
+      (void)state_->open_queue();
+    }
     if (!delivery || *delivery == nullptr) {
       if (!delivery) poll(nullptr, 0, static_cast<int>(kTryEvery.count()));
       if (bell == nullptr) {
@@ -710,7 +724,10 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
     bell.reset();
     idle = kLeastIdle;
     const auto handled = state_->handle(**delivery, worker, must_end, log);
-    if (!handled) log(handled.error().message);  // the server delivers the job again
+    if (!handled) {
+      log(handled.error().message);  // the server delivers the job again
+      (void)state_->open_queue();
+    }
   }
   return {};
 }

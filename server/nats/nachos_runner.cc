@@ -138,6 +138,10 @@ std::string NachosRunner::manifests() const {
 }
 
 std::string NachosRunner::health(const std::string& tool) const {
+  const auto is_shared = shared_ == nullptr ? Result<void>() : shared_->check();
+  if (!is_shared) {
+    return json_text(ordered_json{{"healthy", false}, {"error", is_shared.error().message}});
+  }
   if (tool == kTransactionTool) return json_text(ordered_json{{"healthy", true}});
   const auto status = workspace_->tool_health(tool, config_.agent);
   const bool is_healthy = status && status->healthy;

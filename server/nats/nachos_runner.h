@@ -79,7 +79,7 @@ class NachosRunner {
 
   /// `{valid, errors?}` for the arguments of a request.
   [[nodiscard]] std::string validate(const std::string& tool, std::string_view request) const;
-  /// `{healthy, error?}`.
+  /// `{healthy, error?}`. With shared answers, no tool is healthy without them.
   [[nodiscard]] std::string health(const std::string& tool) const;
   /// The manifests of the served tools, in a list.
   [[nodiscard]] std::string manifests() const;

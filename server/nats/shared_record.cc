@@ -39,9 +39,12 @@ bool is_holder(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-natsStatus open_bucket(kvStore** bucket, jsCtx* context, const std::string& name, int64_t ttl) {
+/// Opens a bucket, or makes it. `was_made` is not changed if it existed.
+natsStatus open_bucket(kvStore** bucket, jsCtx* context, const std::string& name, int64_t ttl,
+                       bool& was_made) {
   const natsStatus status = js_KeyValue(bucket, context, name.c_str());
   if (status != NATS_NOT_FOUND) return status;
+  was_made = true;
   kvConfig config;
   kvConfig_Init(&config);
   config.Bucket = name.c_str();
@@ -50,9 +53,17 @@ natsStatus open_bucket(kvStore** bucket, jsCtx* context, const std::string& name
   return js_CreateKeyValue(bucket, context, &config);
 }
 
+Error buckets_error(natsStatus status) {
+  return jetstream_error(
+      "the buckets of this group cannot be opened in JetStream (needed only with `jetstream` in "
+      "the configuration)",
+      status);
+}
+
 }  // namespace
 
 struct SharedRecord::Buckets {
+  std::string group;
   jsCtx* context = nullptr;
   kvStore* leases = nullptr;
   kvStore* answers = nullptr;
@@ -74,27 +85,45 @@ SharedRecord::~SharedRecord() = default;
 Result<std::unique_ptr<SharedRecord>> SharedRecord::open(void* connection, const std::string& group,
                                                          std::string holder) {
   auto buckets = std::make_unique<Buckets>();
+  buckets->group = group;
   natsStatus s = natsConnection_JetStream(&buckets->context,
                                           static_cast<natsConnection*>(connection), nullptr);
-  if (s == NATS_OK) {
-    s = open_bucket(&buckets->leases, buckets->context, "galley-sessions-" + group, kLeaseLastsNs);
-  }
-  if (s == NATS_OK) {
-    s = open_bucket(&buckets->answers, buckets->context, "galley-calls-" + group, kAnswerLastsNs);
-  }
-  if (s != NATS_OK)
-    return jetstream_error(
-        "the buckets of this group cannot be opened in JetStream (needed only with `jetstream` in "
-        "the configuration)",
-        s);
-  return std::unique_ptr<SharedRecord>(new SharedRecord(std::move(buckets), std::move(holder)));
+  if (s != NATS_OK) return buckets_error(s);
+  std::unique_ptr<SharedRecord> record(new SharedRecord(std::move(buckets), std::move(holder)));
+  GALLEY_TRY(record->open_buckets());
+  return record;
+}
+
+/// A handle has only names, so those that exist stay in use for a bucket that is made again.
+Result<bool> SharedRecord::open_buckets() {
+  bool was_made = false;
+  const auto open_one = [&](kvStore*& handle, const char* name, int64_t ttl) {
+    kvStore* opened = nullptr;
+    const natsStatus s =
+        open_bucket(&opened, buckets_->context, name + buckets_->group, ttl, was_made);
+    if (s == NATS_OK && handle == nullptr) std::swap(handle, opened);
+    kvStore_Destroy(opened);
+    return s;
+  };
+  natsStatus s = open_one(buckets_->leases, "galley-sessions-", kLeaseLastsNs);
+  if (s == NATS_OK) s = open_one(buckets_->answers, "galley-calls-", kAnswerLastsNs);
+  if (s != NATS_OK) return buckets_error(s);
+  return was_made;
+}
+
+Result<void> SharedRecord::check() {
+  GALLEY_TRY(open_buckets());
+  return {};
 }
 
 // --- leases ---------------------------------------------------------------------------------
 
 Result<SharedRecord::Lease> SharedRecord::lease_of(const std::string& session) {
   Lease lease;
-  const natsStatus s = read_entry(buckets_->leases, bucket_key(session), lease);
+  natsStatus s = read_entry(buckets_->leases, bucket_key(session), lease);
+  if (s != NATS_OK && open_buckets().value_or(false)) {  // it was deleted
+    s = read_entry(buckets_->leases, bucket_key(session), lease);
+  }
   if (s != NATS_OK)
     return jetstream_error(
         "the holder of the session cannot be read in JetStream (needed only with `jetstream` in "
@@ -143,6 +172,7 @@ Result<std::optional<SharedAnswers::Answer>> SharedRecord::begin(const std::stri
   Lease kept;
   const natsStatus read = read_entry(buckets_->answers, key, kept);
   if (read != NATS_OK || kept.holder.empty()) {
+    if (open_buckets().value_or(false)) return begin(session, call_id, hash);  // it was deleted
     return jetstream_error(
         "the call cannot be recorded in JetStream (needed only with `jetstream` in the "
         "configuration)",

@@ -513,6 +513,23 @@ class Group(NatsCase):
         self.assertEqual(other["payload"]["error"]["code"], "VALIDATION_ERROR")
         self.assertEqual(list((self.work / "workspace").glob("[0-9].txt")), [])
 
+    def test_buckets_that_were_deleted_are_made_again(self):
+        _, _, client = self.serve("jetstream = true\n")
+        buckets = [f"KV_galley-{name}-galley" for name in ("sessions", "calls")]
+
+        def delete():
+            for bucket in buckets:
+                self.assertTrue(client.request(f"$JS.API.STREAM.DELETE.{bucket}", b"")["success"])
+
+        delete()
+        self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+        for bucket in buckets:
+            self.assertIn("config", client.request(f"$JS.API.STREAM.INFO.{bucket}", b""))
+        delete()
+        request = self.call_of(action="write", path="workspace/b.txt", content="x")
+        for is_cached in (False, True):
+            self.assertEqual(client.request(f"{FILES}.request", request)["payload"]["metadata"]["cached"], is_cached)
+
     def test_a_call_whose_process_died_is_not_made_again(self):
         (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 3600000\n")
         server, door, client = self.serve("jetstream = true\n")

@@ -126,6 +126,15 @@ class Addresses(TroubleCase):
         self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
         self.assertEqual(self.history(repository), ["job-j1"])
 
+    def test_streams_that_were_deleted_are_made_again(self):
+        repository = self.make_repository()
+        self.start_worker()
+        for number, streams in enumerate(([], ["GALLEY_AUDIT", "GALLEY_DEAD"], ["GALLEY_JOBS", "KV_galley-receipts"])):
+            self.forget_jobs(streams)
+            change = PATCH.format("a.txt", ("one", "0", "1")[number], number)
+            self.assertEqual(self.submit(self.job(repository, f"j{number}", change))["outcome"], "committed")
+        self.assertEqual(set(self.records()), {"j1", "j2"})
+
 
 class WhatPeopleAreTold(TroubleCase):
     def test_the_reason_of_the_command_line_is_that_of_the_job(self):
