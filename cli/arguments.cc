@@ -180,11 +180,22 @@ std::vector<std::string> with_program(const OptionTable& table, std::vector<std:
   return words;
 }
 
+/// CLI11 takes the word after `--ref=` for the value of the option: makes the empty value a word.
+std::vector<std::string> with_empty_values(std::vector<std::string> words) {
+  for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with("--") || words[i].find('=') != words[i].size() - 1) continue;
+    words[i].pop_back();
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), std::string());
+  }
+  return words;
+}
+
 ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>& given) {
   CLI::App& app = table.app();
   ParsedCommandLine result;
   try {
-    std::vector<std::string> words = with_program(table, with_counts(table, given));
+    std::vector<std::string> words =
+        with_empty_values(with_program(table, with_counts(table, given)));
     const std::vector<std::string> paths = taken_paths(table, words);
     std::reverse(words.begin(), words.end());  // CLI11 expects this order
     std::transform(words.begin(), words.end(), words.begin(), marked_word);

@@ -85,10 +85,6 @@ void add_check_command(OptionTable& table) {
       ending->needs(sources.back());
     }
     for (CLI::Option* source : sources) {
-      // The value of a variable that is not set. The index must not be judged instead.
-      source->check([](const std::string& value) {
-        return value.empty() ? "an empty value names nothing to judge" : "";
-      });
       for (CLI::Option* other : sources) {
         if (other != source) source->excludes(other);
       }

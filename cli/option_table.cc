@@ -20,14 +20,27 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
   return {check, ""};
 }
 
-/// Gives every option that is not a list its words without the mark.
-void take_unmarked(CLI::App& app) {
+/// Whether the value of an option may be empty: a text, and the words of another program.
+bool may_be_empty(const CLI::Option& option) {
+  const bool is_one = option.get_positional() && !option.get_allow_extra_args();
+  if (is_one) return false;
+  const std::vector<std::string> types = {"TEXT", "ARGUMENT", "COMMAND", "PROGRAM"};
+  return std::find(types.begin(), types.end(), option.get_type_name()) != types.end();
+}
+
+/// Gives every option that is not a list its words without the mark. Refuses empty names, paths and
+/// ids: of a variable that is not set, nothing else must be taken instead.
+void check_values(CLI::App& app) {
+  const auto complaint = [](const std::string& word) {
+    return word.empty() ? "the value is empty; perhaps a variable is not set" : "";
+  };
   for (CLI::Option* option : app.get_options()) {
-    const bool has_value = option->get_items_expected_max() > 0;
-    if (has_value && !option->get_allow_extra_args()) option->transform(unmarked_word);
+    if (option->get_items_expected_max() == 0) continue;
+    if (!option->get_allow_extra_args()) option->transform(unmarked_word);
+    if (!may_be_empty(*option)) option->check(complaint);
   }
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    take_unmarked(*command);
+    check_values(*command);
   }
 }
 
@@ -47,14 +60,14 @@ std::string unmarked_word(std::string word) {
 OptionTable::OptionTable() {
   add_global();
   add_commands();
-  take_unmarked(app_);
+  check_values(app_);
 }
 
 OptionTable::OptionTable(const std::vector<std::string>& words) : has_all_(false) {
   add_global();
   only_ = command_in(words);
   add_commands();
-  take_unmarked(app_);
+  check_values(app_);
 }
 
 void OptionTable::add_commands() {
@@ -96,10 +109,7 @@ void OptionTable::add_global() {
   add_choice(&app_, "--color WHEN", global.color, {"auto", "always", "never"},
              "auto, always or never");
   add_option(&app_, "--config FILE", global.config, "Use this file instead of galley.toml");
-  add_option(&app_, "--agent NAME", global.agent, "Name of the agent: applies [agents.NAME]")
-      ->check([](const std::string& name) {
-        return name.empty() ? "an empty name would give the agent a person's rights" : "";
-      });
+  add_option(&app_, "--agent NAME", global.agent, "Name of the agent: applies [agents.NAME]");
   add_option(&app_, "--reason TEXT", global.message, "Why; recorded with the commit");
   add_option(&app_, "--session ID", global.session, "Id of the agent's session; recorded");
 }

@@ -63,7 +63,7 @@ Result<Values> read_arguments(int argc, char** argv, int first, Values values,
                               const std::vector<const char*>& needed_ones) {
   for (int i = first; i < argc; i += 2) {
     const auto known = values.find(argv[i]);
-    if (known == values.end() || i + 1 == argc) {
+    if (known == values.end() || i + 1 == argc || *argv[i + 1] == '\0') {
       return galley::fail(
           ErrorKind::kUsage, "nats.arguments",
           "'" + galley::printable_line(argv[i]) + "' is not an option with a value");

@@ -44,6 +44,45 @@ TEST(Arguments, OptionTakesOneValueAndTheRestAreArguments) {
   EXPECT_EQ(parsed({"undo", "--hunk", "a:1", "3"}).id, "3");
 }
 
+TEST(Arguments, AnEmptyNamePathOrIdIsRefused) {
+  const std::vector<std::vector<const char*>> refused = {
+      {"--repo", "", "status"},
+      {"--ref=", "status"},
+      {"-C", "", "status"},
+      {"--config", "", "status"},
+      {"--session", "", "status"},
+      {"--agent", "", "status"},
+      {"apply", ""},
+      {"apply", "--only", "", "p"},
+      {"apply", "--directory=", "p"},
+      {"check", "--commit", ""},
+      {"diff", ""},
+      {"diff", "--tx", ""},
+      {"log", "--session", ""},
+      {"undo", ""},
+      {"undo", "3", ""},
+      {"undo", "--turn", ""},
+      {"redo", ""},
+      {"commit", "--proposal", ""},
+      {"rollback", "--execution", ""},
+      {"exec", "--allow-host", "", "true"},
+      {"jobs", "--nats", "u", ""},
+      {"submit", "--nats", ""},
+      {"call", "--cwd", "", "a", "{}"},
+  };
+  for (const auto& words : refused) {
+    const ParsedCommandLine result = parse(words);
+    EXPECT_EQ(result.status, 2) << CLI::detail::join(words, " ");
+    EXPECT_NE(result.text.find("empty"), std::string::npos) << result.text;
+  }
+  EXPECT_EQ(parsed({"apply", "-m", "", "p"}).edit.inputs, Words{"p"});
+  EXPECT_EQ(parsed({"apply", "--message=", "p"}).edit.inputs, Words{"p"});
+  EXPECT_EQ(parsed({"run", "printf", "--x=", "y"}).words, (Words{"printf", "--x=", "y"}));
+  EXPECT_EQ(parsed({"exec", "--", "printf", ""}).words, (Words{"printf", ""}));
+  EXPECT_EQ(parsed({"run", "printf", ""}).words, (Words{"printf", ""}));
+  EXPECT_EQ(parsed({"hook", "run", "pre-push", ""}).words, Words{""});
+}
+
 TEST(Arguments, AWordInBracketsIsOneWord) {
   EXPECT_EQ(parsed({"exec", "--", "sh", "-c", "[ -f a,b ]"}).words,
             (Words{"sh", "-c", "[ -f a,b ]"}));

@@ -287,7 +287,7 @@ class Callers(hostile.HostileCase):
         """As in --agent "$UNSET": without a name it would be a person."""
         for words in (["call", "Write", '{"file_path": "x", "content": "x"}'], ["run", "--", "true"], ["mcp"], ["agent-hook"]):
             said = self.galley("--agent", "", *words, expect=2)
-            self.assertIn("an empty name would give the agent a person's rights", said.stderr.decode())
+            self.assertIn("--agent: the value is empty", said.stderr.decode())
 
     def test_a_profile_for_all_others_takes_an_unknown_name(self):
         with open(self.work / "galley.toml", "a", encoding="utf-8") as rules:
