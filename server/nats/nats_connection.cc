@@ -15,7 +15,11 @@ constexpr int kReconnectBufferBytes = 8 << 20;
 }  // namespace
 
 Error jetstream_error(const std::string& what, natsStatus status) {
-  return {ErrorKind::kIo, "nats.jetstream", what + ": " + natsStatus_GetText(status), "", 0};
+  const std::string why = status == NATS_NO_RESPONDERS
+                              ? "JetStream does not answer; it may be off in the server "
+                                "(nats-server -js) or the account"
+                              : natsStatus_GetText(status);
+  return {ErrorKind::kIo, "nats.jetstream", what + ": " + why, "", 0};
 }
 
 Error connection_error(const std::string& what, natsStatus status) {

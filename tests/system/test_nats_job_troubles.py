@@ -4,6 +4,7 @@ import http.client
 import http.server
 import json
 import os
+import pathlib
 import subprocess
 import threading
 import time
@@ -11,7 +12,7 @@ import unittest
 
 import hostile
 import support
-from nats_client import NatsClient
+from nats_client import NatsClient, NatsServer
 from terminal_session import wait_until
 from test_nats_jobs import PATCH, JobCase
 
@@ -149,6 +150,30 @@ class WhatPeopleAreTold(TroubleCase):
             done = self.queue(command, "--server-config", "x", options=["--reason", "because"], expect=2)
             self.assertIn(b"--reason", done.stderr)
         self.assertIn(b"--session", self.queue("submit", job=job, options=["--session", "s"], expect=2).stderr)
+
+    def test_a_job_that_a_person_would_have_to_approve_says_what_to_do(self):
+        repository = self.make_repository()
+        rules = self.scratch / "rules.toml"
+        rules.write_text('[[policy.rule]]\npaths = ["a.txt"]\ndecision = "ask"\n')
+        self.start_worker(f'galley_toml = "{rules}"\n')
+        receipt = self.submit(self.job(repository))
+        self.assertEqual((receipt["outcome"], receipt["reason"]), ("refused", "gate.approval_missing"), receipt)
+        self.assertIn("a.txt: modify needs an approval", receipt["message"])
+        self.assertIn("a job asks nobody", receipt["message"])
+        self.assertNotIn("galley approve", receipt["message"])
+
+    def test_an_empty_id_lists_no_jobs(self):
+        self.assertIn(b"the value is empty", self.queue("jobs", "", expect=2).stderr)
+        program = pathlib.Path(support.GALLEY).parent / "galley-serve-nats"
+        done = subprocess.run([program, "jobs", "--address", self.server.address, "--id", ""], capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+
+    def test_a_server_without_jetstream_is_named(self):
+        server = NatsServer(self.scratch / "plain", has_jetstream=False)
+        self.addCleanup(server.stop)
+        for words in (["submit", "--nats", server.address], ["jobs", "--nats", server.address]):
+            said = self.galley(*words, stdin=json.dumps(self.job("x")).encode(), expect=3).stderr
+            self.assertIn(b"JetStream does not answer; it may be off", said)
 
     def test_what_a_job_waits_for_is_told(self):
         self.assertIn(b"there is no job 'j1'", self.queue("jobs", "j1", expect=2).stderr)

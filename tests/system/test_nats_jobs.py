@@ -512,6 +512,7 @@ class Jobs(JobCase):
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "more": 1}',
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "priority": "now"}',
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "validators": "json"}',
+                      '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "calls": []}',
                       '{"id": "a", "repository": "x", "ref": "main", "calls": [{"tool": 1, "args": {}}]}'):
             with self.subTest(wrong):
                 self.tool("submit", stdin=wrong, expect=2)
