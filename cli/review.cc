@@ -72,6 +72,8 @@ Result<ReviewedState> Review::look(uint32_t context) {
   context_ = context;
   GALLEY_ASSIGN(Transaction transaction, session_->resume(tx_));
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session_->gate_progress()));
+  // A person thinks now, so no line of progress may be written.
+  session_->terminal().release_terminal();
   GALLEY_ASSIGN(ProposalPieces pieces, ProposalPieces::split(preview.proposal, context));
   return ReviewedState{preview.proposal, std::move(pieces), preview.verdict, transaction.options()};
 }

@@ -55,8 +55,8 @@ class EverydayCase(SystemCase):
 
     def on_terminal(self, *arguments, typed=(), cwd=None, env=None, expect=None):
         """Runs `galley ARGUMENTS` with all three streams on its own terminal, 100 columns wide.
-        `typed` is a list of (text to wait for, text to type then or a function to call). Returns the
-        result; `.screen` is the text on the screen."""
+        `typed` is a list of (text to wait for, text to type then or a function to call, which may
+        return it). Returns the result; `.screen` is the text on the screen."""
         person, terminal = pty.openpty()
         rows_and_columns = struct.pack("HHHH", 40, 100, 0, 0)
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, rows_and_columns)
@@ -88,10 +88,8 @@ class EverydayCase(SystemCase):
             unread += chunk
             if to_type and to_type[0][0].encode() in unread:
                 _, answer = to_type.pop(0)
-                if callable(answer):
-                    answer()
-                else:
-                    os.write(person, answer.encode())
+                answer = answer() if callable(answer) else answer
+                os.write(person, (answer or "").encode())
                 unread = b""
         os.close(person)
         returncode = process.wait(timeout=DEADLINE_S)

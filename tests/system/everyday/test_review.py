@@ -4,6 +4,7 @@ for this."""
 import json
 import re
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -65,6 +66,17 @@ class Letters(Reviewed):
         self.assertNotEqual(self.staged(), before)
         self.galley("rollback", "--to", "before-review", expect=0)
         self.assertEqual(self.staged(), before)
+
+    def test_no_progress_is_written_while_a_person_thinks(self):
+        """git add -p: the question is the last thing on the screen."""
+        def after_a_while(letter):
+            time.sleep(1)  # a line of progress is written after half a second
+            return letter + "\n"
+
+        screen = self.on_terminal("review", "--tty", typed=[
+            (ASKS, lambda: after_a_while("y")), (ASKS, "n\n"), (ASKS, "y\n"),
+            ("Commit proposal", lambda: after_a_while("n"))], expect=0).screen
+        self.assertNotIn("galley review", screen)
 
     def test_quit_keeps_what_is_undecided(self):
         """git add -p: q ends, and earlier decisions stay."""
