@@ -441,11 +441,21 @@ Result<std::vector<std::string>> damaged_transactions(
   return damaged;
 }
 
+namespace {
+
+/// Returns `galley.toml:LINE:COLUMN`, if the message begins with it, else the name of the file.
+std::string flawed_place(const std::string& message) {
+  const bool is_named = message.starts_with(std::string(kConfigFileName) + ":");
+  return is_named ? message.substr(0, message.find(": ")) : std::string(kConfigFileName);
+}
+
+}  // namespace
+
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
   std::vector<Check> checks = {ok("root", workspace.root_path())};
   if (const Error* flaw = workspace.configuration_flaw()) {
     checks.push_back({"configuration", CheckStatus::kError, flaw->message,
-                      "fix galley.toml, or undo its last change: galley log, galley undo"});
+                      "correct " + flawed_place(flaw->message)});
   } else {
     checks.push_back(
         rules_of(workspace).config.file.empty()

@@ -222,7 +222,8 @@ class BrokenConfiguration(EverydayCase):
             self.assertIn(result.returncode, (0, 1), f"{arguments}: {result.err}")
             self.assertRegex(result.err, r"warning: galley.toml:3:\d+: ", arguments)
         self.assertIn("note.txt", self.run_here("show", "1", expect=0).out)
-        self.assertRegex(self.run_here("doctor", expect=1).out, r"(?m)^error +configuration +galley.toml:3:")
+        self.assertRegex(self.run_here("doctor", expect=1).out,
+                         r"(?m)^error +configuration +galley.toml:3:(\d+): .*\n +correct galley.toml:3:\1$")
 
     def test_commands_that_change_something_stop(self):
         """git: `git commit` stops if it cannot read the configuration."""
