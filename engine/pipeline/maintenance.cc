@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -195,11 +196,27 @@ Result<Check> examine_audit(const Workspace& workspace) {
                "and begins a new one, which names it"};
 }
 
+/// What a folder of the state has, for people.
+std::string_view shown_part(std::string_view folder) {
+  using Row = std::pair<std::string_view, std::string_view>;
+  constexpr std::array<Row, 8> kParts = {{{"j", "new commits"},
+                                          {"undo", "older commits"},
+                                          {"blob", "large contents"},
+                                          {"slot", "files that commits replaced"},
+                                          {"stage", "open transactions"},
+                                          {"contents", "staged contents"},
+                                          {"cache", "cached answers"},
+                                          {"keep", "folders that validators keep"}}};
+  const auto* const found = std::find_if(kParts.begin(), kParts.end(),
+                                         [&](const Row& row) { return row.first == folder; });
+  return found == kParts.end() ? folder : found->second;
+}
+
 Result<Check> examine_disk(const Workspace& workspace) {
   GALLEY_ASSIGN(const DiskUse use, disk_use(*persistent_of(workspace).state()));
   std::string text = counted(use.bytes, "byte") + " in " + counted(use.transactions, "transaction");
   for (const DiskUse::Part& part : use.parts) {
-    if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
+    if (part.bytes > 0) text += fmt::format(", {} {}", shown_part(part.name), part.bytes);
   }
   return ok("disk use", text);
 }
