@@ -533,23 +533,31 @@ Result<int> run_blame(Session& session) {
   GALLEY_ASSIGN(const Blame blamed, workspace->blame(path.str(), session.arguments().global.agent));
   Json document = {{"schema", "galley.blame/1"}, {"ok", true}, {"path", path.str()}};
   document["lines"] = Json::array();
-  std::string text;
-  size_t number = 0;
+  constexpr size_t kMaxReasonBytes = 40;
+  std::vector<std::string> authors;
   for (const BlamedLine& line : blamed.lines) {
-    ++number;
-    Json entry = {{"line", number}, {"text", line.text}};
+    Json entry = {{"line", authors.size() + 1}, {"text", line.text}};
     std::string who = line.origin == LineOrigin::kOutside ? "(outside)" : "(older)";
     if (line.origin == LineOrigin::kTransaction) {
       const TxSummary& summary = blamed.transactions.at(line.tx);
       entry["id"] = line.tx.str();
       entry["agent"] = summary.agent;
       entry["message"] = summary.message;
-      who = fmt::format("{} {} {}", line.tx.str(), summary.agent, rfc3339_utc(summary.time_ns));
+      const std::string reason = summary.message.substr(0, summary.message.find('\n'));
+      who = fmt::format("{}{}{} {}  {}", line.tx.str(), summary.agent.empty() ? "" : " ",
+                        printable_line(summary.agent), rfc3339_utc(summary.time_ns).substr(0, 10),
+                        printable_line(reason, kMaxReasonBytes));
     }
     document["lines"].push_back(std::move(entry));
-    text +=
-        fmt::format("{:<40} {:>5}) {}{}", printable_line(who), number,
-                    session.terminal().content(line.text), line.text.ends_with('\n') ? "" : "\n");
+    authors.push_back(std::move(who));
+  }
+  size_t width = 0;
+  for (const std::string& who : authors) width = std::max(width, who.size());
+  std::string text;
+  for (size_t i = 0; i < authors.size(); ++i) {
+    const std::string& line = blamed.lines[i].text;
+    text += fmt::format("{:<{}} {:>5}) {}{}", authors[i], width, i + 1,
+                        session.terminal().content(line), line.ends_with('\n') ? "" : "\n");
   }
   session.print(document, text);
   return kExitDone;

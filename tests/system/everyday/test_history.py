@@ -373,6 +373,23 @@ class History(EverydayCase):
         self.run_here("undo", "1", "[h-k]/p", expect=0)
         self.assertEqual([path.read_text() for path in paths], ["2\n", "1\n"])
 
+    def test_show_of_a_deleted_file_names_the_way_back(self):
+        """git: `show COMMIT:PATH` says that the path exists on disk, but not in the commit."""
+        self.commit("a b.txt", "first\n")
+        self.run_here("apply", "-", stdin='--- "a/a b.txt"\n+++ /dev/null\n@@ -1 +0,0 @@\n-first\n', expect=0)
+        said = self.run_here("show", "2:a b.txt", expect=(1, 2)).err
+        self.assertIn("transaction 2, which deleted it; bring it back with: galley undo 2 'a b.txt'\n", said)
+        self.run_here("undo", "2", "a b.txt", expect=0)
+        self.assertEqual((self.work / "a b.txt").read_text(), "first\n")
+
+    def test_blame_shows_the_reason_in_its_line(self):
+        """git: `log --oneline` shows the first line of a message."""
+        self.commit("a.txt", "one\ntwo\n", "--reason", "why it is here\nmore", "--agent", "writer")
+        self.commit("b.txt", "one\n", "--reason", "x" * 99 + "\x1b[31m")
+        self.assertRegex(self.run_here("blame", "a.txt", expect=0).out,
+                         r"^1 writer 20\d\d-\d\d-\d\d  why it is here +1\) one\n1 .*  why it is here +2\) two\n$")
+        self.assertRegex(self.run_here("blame", "b.txt", expect=0).out, r"^2 20\S+  x+… +1\) one\n$")
+
     def test_an_empty_history_is_reported(self):
         """git: says `your current branch does not have any commits yet`."""
         self.assertIn("nothing to undo yet", self.run_here("undo", expect=1).err)
