@@ -166,6 +166,12 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
   }
 }
 
+bool fits_partly(const EditOutcome& outcome) {
+  return std::any_of(outcome.files.begin(), outcome.files.end(), [](const FileOutcome& file) {
+    return !file.refusal && (file.failures.empty() || !file.placements.empty());
+  });
+}
+
 /// The result of divide_answer() for a document: its parts, and the text between them.
 struct ReadDocument {
   struct Item {
@@ -371,6 +377,11 @@ Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOu
     if (!hint.empty()) {
       staged.message += "; " + hint;
       staged.report += hint + "\n";
+    }
+    if (fits_partly(outcome)) {
+      staged.report +=
+          "nothing was written; to take what fits: the same with --reject, or leave out what does "
+          "not fit: --except FILE:HUNK\n";
     }
   } else if (!staged.is_complete) {
     staged.rejects = rejects_of(outcome);
