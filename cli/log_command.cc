@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/history_text.h"
 #include "cli/outcome.h"
@@ -69,10 +70,9 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
   return {};
 }
 
-/// `show ID:PATH`: prints the contents of a file after a transaction.
-/// The file as it was just after the transaction.
+/// The file as it was just after the transaction. `name` is the path as the caller gave it.
 Result<Content> file_after(const Workspace& workspace, const History& history, TxId id,
-                           const RelPath& path) {
+                           const RelPath& path, const std::string& name) {
   // The transaction's own image does not depend on what is at the path today.
   GALLEY_ASSIGN(const Proposal own, history.proposal_of(id));
   const Change* const change = find_change(own.changes(), path);
@@ -83,7 +83,16 @@ Result<Content> file_after(const Workspace& workspace, const History& history, T
   GALLEY_ASSIGN(const Proposal past,
                 proposal_to_tree_after(history, place.files(), id, place.clock()));
   Overlay view = overlay_of(past, place.files(), place.clock());
-  return view.read(path);
+  auto content = view.read(path);
+  if (content || content.error().reason != "path.not_found") return content;
+  Error error = std::move(content.error());
+  const bool is_deleted = change != nullptr && change->after.kind == FileKind::kAbsent;
+  error.message = "'" + path.str() + "' did not exist just after transaction " + id.str();
+  if (is_deleted) {
+    error.message +=
+        ", which deleted it; bring it back with: galley undo " + id.str() + " " + shell_word(name);
+  }
+  return fail(std::move(error));
 }
 
 Result<int> show_file(Session& session, const History& history, TxId id, const std::string& name) {
@@ -94,7 +103,7 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
   }
-  GALLEY_ASSIGN(const Content content, file_after(*workspace, history, id, path));
+  GALLEY_ASSIGN(const Content content, file_after(*workspace, history, id, path, name));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.show-file/1"},
                        {"ok", true},

@@ -237,7 +237,8 @@ class History(EverydayCase):
         self.assertEqual(self.run_here("show", "1:a.txt", expect=0).out, "first\n")
         self.assertEqual(self.run_here("show", "@:a.txt", expect=0).out, "second\n")
         self.assertEqual(self.document("show", "1:a.txt")["content"], "first\n")
-        self.run_here("show", "1:never.txt", expect=(1, 2))
+        self.assertIn("'never.txt' did not exist just after transaction 1\n",
+                      self.run_here("show", "1:never.txt", expect=(1, 2)).err)
         self.assertNotIn("second", self.run_here("show", "2", "--", "README.md", expect=0).out)
 
     # --- undo -------------------------------------------------------------------------------------
