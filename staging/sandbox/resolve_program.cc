@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/shell_word.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/host_folders.h"
 
@@ -85,6 +86,12 @@ Result<ResolvedProgram> search(std::string_view name, std::string_view search_pa
     const bool is_file = is_in_view(real_path(path), {}) && stat(path.c_str(), &found) == 0 &&
                          S_ISREG(found.st_mode);
     if (is_file) return not_a_program(path);
+  }
+  if (name.find(' ') != std::string_view::npos) {
+    return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
+                "no program has the name '" + std::string(name) +
+                    "'; give its words one by one, or run a line of the shell: sh -c " +
+                    shell_word(name));
   }
   const std::string hidden = hidden_program(name, search_path);
   return fail(

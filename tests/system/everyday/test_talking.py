@@ -223,6 +223,8 @@ class Exec(EverydayCase):
 
     def test_a_missing_program_is_127_and_one_that_cannot_run_126(self):
         """sh: 127 if the program is not found, 126 if it cannot be executed."""
+        said = self.run_here("exec", "--begin", "--", "make test", expect=127).err
+        self.assertIn("or run a line of the shell: sh -c 'make test'\n", said)
         (self.work / "plain").write_text("no program\n")
         self.assertEqual(self.run_here("exec", "--", "no-such-program").returncode, 127)
         self.assertEqual(self.run_here("exec", "--", "./missing").returncode, 127)
