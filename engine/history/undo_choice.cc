@@ -130,9 +130,10 @@ tl::unexpected<Error> nothing_to_undo(const History& history, const CommittedBy&
   }
   const auto any = history.latest();
   return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
-              any && *any ? "nothing to undo: every transaction was undone; `galley redo` brings "
-                            "the last one back, and `galley undo ID` takes back what git restored"
-                          : "nothing to undo yet: nothing was committed here");
+              any && *any
+                  ? "nothing to undo: every transaction was undone; `galley redo` brings "
+                    "the last one back; if git restored one, `galley undo ID` undoes it again"
+                  : "nothing to undo yet: nothing was committed here");
 }
 
 tl::unexpected<Error> nothing_to_redo(const CommittedBy& who) {

@@ -69,7 +69,7 @@ class Ways(ChainCase):
         self.assertEqual(self.read("a"), "1\n")
         self.galley("undo", expect=0)
         self.git("stash", "pop", "-q")
-        self.assertIn(b" undo ID` takes back", self.galley("undo", expect=1).stderr)
+        self.assertIn(b" undo ID` undoes it again", self.galley("undo", expect=1).stderr)
         self.galley("undo", "3", expect=0)
         self.assertFalse((self.work / "new").exists())
 

@@ -399,7 +399,9 @@ class History(EverydayCase):
         self.commit("a.txt")
         self.assertIn("nothing to redo", self.run_here("redo", expect=1).err)
         self.run_here("undo", expect=0)
-        self.assertIn("nothing to undo", self.run_here("undo", expect=1).err)
+        said = self.run_here("undo", expect=1).err
+        self.assertIn("nothing to undo: every transaction was undone; `galley redo` brings", said)
+        self.assertIn("; if git restored one, ", said)
 
     # --- open transactions ----------------------------------------------------------------------------
 
