@@ -49,7 +49,10 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
   command->add_flag("--ignore-whitespace,--ignore-space-change", edit.ignore_whitespace,
                     "Ignore white space in context lines");
   command->add_flag("--allow-empty", edit.allow_empty, "Accept an empty patch");
-  command->add_flag("--reject", edit.reject, "Stage what fits, report the rest");
+  const std::string verb = command->get_name() == "apply"   ? "Commit "
+                           : command->get_name() == "stage" ? "Stage "
+                                                            : "Show ";
+  command->add_flag("--reject", edit.reject, verb + "what fits, report the rest");
   add_option(command, "-p N", edit.strip, "Components to take off paths");
   add_option(command, "-C N", edit.context, "Context lines that must match");
   table.add_choice(command, "--whitespace ACTION", edit.whitespace,
@@ -57,8 +60,8 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
   add_option(command, "--directory ROOT", edit.directory, "Put before every path");
   add_filter(command, edit, "--include", true);
   add_filter(command, edit, "--exclude", false);
-  add_list(command, "--only FILE", edit.only, "Stage only FILE or FILE:HUNK");
-  add_list(command, "--except FILE", edit.except, "Stage all but FILE or FILE:HUNK");
+  add_list(command, "--only FILE", edit.only, (verb + "only FILE or FILE:HUNK").c_str());
+  add_list(command, "--except FILE", edit.except, (verb + "all but FILE or FILE:HUNK").c_str());
   add_list(command, "--choose ID", edit.choose, "Choose a place that an ambiguity named");
 }
 

@@ -232,6 +232,10 @@ class Patches(EverydayCase):
         patch = self.patch("--- a/list.txt\n+++ b/list.txt\n@@ -1,3 +1,3 @@\n-one\n+ONE\n two\n three\n"
                            "@@ -8,3 +8,3 @@\n eight\n-NONE\n+x\n ten\n--- a/README.md\n+++ b/README.md\n"
                            "@@ -1 +1 @@\n-nothing like it\n+y\n")
+        said = self.run_here("apply", patch, expect=1).err
+        self.assertIn("nothing was written; to take what fits: the same with --reject", said)
+        self.assertNotIn("--reject", self.run_here("apply", "--only", "README.md", patch, expect=1).err)
+        self.assertIn("Commit what fits, report the rest", self.run_here("apply", "-h", expect=0).out)
         for command in (("apply", "--check"), ("preview",), ("apply",)):
             with self.subTest(command):
                 result = self.run_here(*command, "--reject", patch, expect=1)
