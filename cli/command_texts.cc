@@ -359,7 +359,8 @@ std::vector<CommandText> maintenance_texts() {
         {"galley init --enable", "with the formatters, linters and tests enabled"}}},
       {"trust",
        {"Trusts the commands and rights of galley.toml, after a person has reviewed them. Without "
-        "trust they are ignored."},
+        "trust, commands are not run and rights are not given, and changes that a validator with a "
+        "command should judge are refused."},
        {{"galley trust", "show what it runs and allows, and ask"},
         {"galley trust --show", "only show it"},
         {"galley trust --revoke", "end the trust in this workspace"}}},

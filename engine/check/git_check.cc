@@ -648,11 +648,7 @@ Result<void> GitCheck::State::load_rules() {
   GALLEY_ASSIGN(const std::string trust_with, way_to_trust(part));
   for (ValidatorConfig& validator : config.validators) validator.trust_with = trust_with;
   remove_untrusted(config);
-  std::string all;
-  for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
-  notices.push_back(config.file +
-                    " asks for what no person has trusted, so that part is ignored: " + all +
-                    ". Review it with: " + trust_with);
+  notices.push_back(untrusted_notice(config, trust_with));
   return {};
 }
 

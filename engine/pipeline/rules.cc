@@ -62,11 +62,7 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
   trust_notice.clear();
   if (!counts) {
     remove_untrusted(config);
-    std::string all;
-    for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
-    trust_notice = config.file +
-                   " asks for what no person has trusted, so that part is ignored: " + all +
-                   ". Review it with: galley trust";
+    trust_notice = untrusted_notice(config, "galley trust");
     notices.push_back(trust_notice);
   }
   for (const auto& one : options.validators) config.validators.push_back(*one);

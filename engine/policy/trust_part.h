@@ -41,4 +41,7 @@ struct TrustPart {
 /// `config.not_trusted` gets the summaries.
 void remove_untrusted(Config& config);
 
+/// Returns a notice about what remove_untrusted() removed. `trust_with` is how a person trusts it.
+[[nodiscard]] std::string untrusted_notice(const Config& config, const std::string& trust_with);
+
 }  // namespace galley

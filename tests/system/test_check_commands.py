@@ -201,6 +201,7 @@ cache = false
         self.put(repo, {"galley.toml": self.COUNTS})
         shown = self.galley("status", work=repo, env=environment).stderr
         self.assertIn(b"no person has trusted", shown)
+        self.assertIn(b"changes that one of these validators should judge are refused", shown)
 
     def test_rules_that_are_not_those_of_the_work_tree_are_trusted_by_their_hash(self):
         repo = self.make("elsewhere", self.COUNTS)
