@@ -104,7 +104,7 @@ Json names_json(const std::vector<RelPath>& paths) {
 void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
   document["fixed"] = {{"staged", names_json(fixes.put.staged)},
                        {"followed", names_json(fixes.put.followed)}};
-  if (!fixes.put.warnings.empty()) document["warnings"] = fixes.put.warnings;
+  for (const std::string& warning : fixes.put.warnings) document["warnings"].push_back(warning);
   if (!fixes.put.filtered.empty()) {
     document["fixed"]["filtered"] = names_json(fixes.put.filtered);
   }
@@ -143,7 +143,10 @@ Result<int> check_repository(Session& session) {
     is_fixed = !fixes.put.staged.empty();
     GALLEY_ASSIGN(check, open_check(session, source));
   }
-  for (const std::string& notice : check->notices()) session.say("galley: " + notice);
+  for (const std::string& notice : check->notices()) {
+    session.say("galley: " + notice);
+    document["warnings"].push_back(notice);
+  }
   JudgedSubject subject;
   if (wants_verdict_file(session)) {
     GALLEY_ASSIGN(const std::string rules, check->rules());

@@ -91,6 +91,12 @@ class CheckCase(SystemCase):
 
 
 class Staged(CheckCase):
+    def test_a_repository_without_rules_is_a_warning_in_the_document(self):
+        self.assertNotIn("warnings", self.check(self.repo))
+        self.run_git(self.repo, "rm", "-q", "galley.toml")
+        self.run_git(self.repo, "commit", "-qm", "none")
+        self.assertIn("only the built-in rules are checked", self.check(self.repo)["warnings"][0])
+
     def test_the_index_is_judged_and_not_the_work_tree(self):
         self.put(self.repo, {"sub/b.json": "{broken\n"})
         self.run_git(self.repo, "add", "-A")
