@@ -95,9 +95,8 @@ void ConfigTable::refuse(std::string_view key, const std::string& what) {
 }
 
 void ConfigTable::require(std::string_view key, std::string_view example) {
-  if (is_dry() || has_failed() || has(key)) return;
-  reading_->fail(*table_, "config.missing_key",
-                 fmt::format("`{}` is missing; for example {} = {}", full(key), key, example));
+  if (is_dry() || has(key) || !missing_.empty()) return;
+  missing_ = fmt::format("{} = {}", key, example);
 }
 
 void ConfigTable::text(std::string_view key, std::string& out) {
@@ -307,6 +306,11 @@ void ConfigTable::finish() {
         place, "config.unknown_key",
         fmt::format("unknown key `{}`{}", full(name), meant.empty() ? all : meant));
   }
+  // An unknown key may be the missing one, mistyped.
+  if (missing_.empty()) return;
+  reading_->fail(*table_, "config.missing_key",
+                 fmt::format("`{}` is missing; for example {}",
+                             full(missing_.substr(0, missing_.find(' '))), missing_));
 }
 
 Result<void> read_configuration(std::string_view text, std::string_view file,

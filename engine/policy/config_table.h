@@ -43,7 +43,8 @@ struct ConfigReading {
 /// Reads one table of a TOML document, key by key, into variables that already have the defaults.
 ///
 /// Only the first error of a reading is kept. After an error all functions do nothing. finish()
-/// refuses unknown keys: those that no function has read. Only for the readers of configuration.
+/// refuses unknown keys, those that no function has read, and then missing ones. Only for the
+/// readers of configuration.
 class ConfigTable {
  public:
   template <class E>
@@ -81,8 +82,8 @@ class ConfigTable {
   [[nodiscard]] uint32_t line() const { return table_->line; }
   [[nodiscard]] uint32_t line_of(std::string_view key) const;
 
-  void refuse(std::string_view key, const std::string& what);  ///< reports an invalid value
-  void require(std::string_view key, std::string_view example);
+  void refuse(std::string_view key, const std::string& what);    ///< reports an invalid value
+  void require(std::string_view key, std::string_view example);  ///< finish() refuses without it
   void finish();
 
  private:
@@ -98,6 +99,7 @@ class ConfigTable {
   const TomlNode* table_;
   std::string prefix_;
   std::vector<std::string> known_;
+  std::string missing_;  ///< `KEY = EXAMPLE` of the first missing key; empty: none
 };
 
 /// Reads the root table of a configuration into variables that already have the defaults.

@@ -160,6 +160,8 @@ TEST(Config, UnknownKeyIsRefusedWithASuggestion) {
   EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"json\"\nsevrity = \"note\"\n"),
               HasSubstr("did you mean 'severity'"));
   EXPECT_THAT(error_of("[agents.bot]\ncapability = []\n"), HasSubstr("'capabilities'"));
+  EXPECT_THAT(error_of("[[policy.rule]]\npath = [\"docs/\"]\ndecision = \"deny\"\n"),
+              StartsWith("galley.toml:2:1: unknown key `policy.rule.path`; did you mean 'paths'?"));
   EXPECT_THAT(error_of("[tools.Read]\nmax_concurent = 1\n"),
               HasSubstr("did you mean 'max_concurrent'?"));
 }
