@@ -70,7 +70,11 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
       what.ends_with(kRequired)
           ? command.get_option_no_throw(what.substr(0, what.size() - kRequired.size()))
           : nullptr;
-  if (required != nullptr) what = argument_name(*required) + std::string(kRequired);
+  if (required != nullptr) {
+    what = argument_name(*required) + std::string(kRequired);
+    const auto& examples = command_text(command).examples;
+    if (!examples.empty()) what += "; for example: " + std::string(examples.front().line);
+  }
   // An unknown option is a better explanation than a missing argument.
   const auto option = std::find_if(extra.begin(), extra.end(), is_option);
   if (option != extra.end()) {

@@ -124,6 +124,10 @@ std::string command_path(const CLI::App& command) {
   return command_path(*command.get_parent()) + " " + command.get_name();
 }
 
+const CommandText& command_text(const CLI::App& command) {
+  return command_text(words_after_galley(command));
+}
+
 std::vector<std::string> argument_words(const CLI::App& command) {
   std::vector<std::string> words;
   for (const CLI::Option* option : command.get_options()) {
@@ -206,7 +210,7 @@ std::string short_help(const CLI::App& command) {
 
 std::string long_help(const OptionTable& table, const CLI::App& command) {
   const std::string words = words_after_galley(command);
-  const CommandText& known = command_text(words);
+  const CommandText& known = command_text(command);
   std::string text = head(command) + examples_text(known.examples);
   for (const std::string_view paragraph : known.text) text += "\n" + wrapped(paragraph, 0, 0);
   text += rows_of(command);

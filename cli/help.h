@@ -50,6 +50,7 @@ struct CommandText {
 
 /// Returns the text of a command; an empty one if there is none.
 [[nodiscard]] const CommandText& command_text(std::string_view command);
+[[nodiscard]] const CommandText& command_text(const CLI::App& command);
 [[nodiscard]] const std::vector<CommandText>& command_texts();
 
 struct ExitStatusText {

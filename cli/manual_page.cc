@@ -127,7 +127,7 @@ void add_command(const CLI::App& command, std::string& text) {
   for (const std::string& word : argument_words(command)) text += argument_macro(word) + "\n";
   if (!shown_commands(command).empty()) text += ".Ar COMMAND\n";
   text += ".Pp\n" + paragraph(command.get_description() + ".");
-  const CommandText& known = command_text(words);
+  const CommandText& known = command_text(command);
   for (const std::string_view one : known.text) text += ".Pp\n" + paragraph(one);
   text += argument_list(argument_rows(command)) + option_list(option_rows(command));
   text += examples_list(known.examples);

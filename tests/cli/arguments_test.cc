@@ -176,8 +176,11 @@ TEST(Arguments, UsageLineHasTheWholeCommand) {
   EXPECT_TRUE(
       parse({"tools", "show", "-h"}).text.starts_with("usage: galley tools show [options] "));
   EXPECT_NE(parse({"pick"}).text.find("usage: galley pick [options] ID\n"), std::string::npos);
-  EXPECT_NE(parse({"run"}).text.find("galley: PROGRAM is required\n"), std::string::npos);
-  EXPECT_NE(parse({"blame"}).text.find("galley: PATH is required\n"), std::string::npos);
+  EXPECT_NE(
+      parse({"run"}).text.find("galley: PROGRAM is required; for example: galley run -- bash\n"),
+      std::string::npos);
+  EXPECT_NE(parse({"blame"}).text.find("galley: PATH is required; for example: galley blame "),
+            std::string::npos);
   EXPECT_NE(parse({"exec", "--commit", "--keep-on-failure", "x"}).text.find("--keep-on-failure"),
             std::string::npos);
   EXPECT_NE(parse({"undo", "--turn", "1", "--turn", "2"}).text.find("'--turn' can be given once"),
