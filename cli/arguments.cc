@@ -100,8 +100,8 @@ ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) 
     result.text = manual_page(table);
     return result;
   }
-  std::string text =
-      arguments.words.size() == 1 ? word_help(arguments.words.front()) : std::string();
+  const bool is_single = arguments.words.size() == 1;
+  std::string text = is_single ? word_help(arguments.words.front()) : std::string();
   const CLI::App* command = &table.app();
   for (const std::string& word : arguments.words) {
     if (!text.empty()) break;  // a reason or a key
@@ -109,6 +109,8 @@ ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) 
     const auto named = std::find_if(all.begin(), all.end(),
                                     [&](const CLI::App* one) { return one->get_name() == word; });
     if (named == all.end()) {
+      if (is_single) text = word_help(word, true);
+      if (!text.empty()) break;
       const bool is_word = word.find('.') != std::string::npos;
       result.text = "galley: " +
                     (is_word ? "there is no reason or key '" + printable_line(word) + "'" +

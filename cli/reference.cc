@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -88,22 +89,43 @@ Json shapes_json() {
 
 }  // namespace
 
-std::string word_help(std::string_view word) {
+namespace {
+
+/// Whether the key, or a table of it, has this name. NAME in a key stands for any name.
+bool is_at_or_in(std::string_view key, std::string_view name) {
+  for (;;) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    const std::string_view known = key.substr(0, key.find('.'));
+    if (part != known && (known != "NAME" || part.empty())) return false;
+    if (part.size() == name.size()) return true;
+    if (known.size() == key.size()) return false;
+    name.remove_prefix(part.size() + 1);
+    key.remove_prefix(known.size() + 1);
+  }
+}
+
+}  // namespace
+
+std::string word_help(std::string_view asked, bool is_table) {
   std::string text;
+  // As in a file: `[agents."*"]`, `[[policy.rule]]`.
+  std::string word(asked);
+  std::erase_if(word, [](char c) { return c == '[' || c == ']' || c == '"'; });
+  if (word.ends_with('.')) word.pop_back();
+  const auto depth = std::count(word.begin(), word.end(), '.');
   const Json all = reasons();
   if (const auto found = all.find(word); found != all.end()) {
     text = fmt::format("{} ({})\n\n{}\n{}\n", word, found->at(0).get<std::string>(),
                        found->at(1).get<std::string>(), found->at(2).get<std::string>());
   }
-  // A word without a dot may be a command.
-  const bool is_part = word.find('.') != word.npos;
   const auto add_keys = [&](const std::vector<ConfigKey>& keys, std::string_view file) {
     std::string list;
     for (const ConfigKey& key : keys) {
       const std::string name = short_name(key);
-      if (key.key == word || name == word) {
+      const bool is_named = is_at_or_in(name, word);
+      if (is_named && std::count(name.begin(), name.end(), '.') == depth) {
         text += (text.empty() ? "" : "\n") + key_text(key, file);
-      } else if (word == file || (is_part && name.starts_with(std::string(word) + "."))) {
+      } else if (word == file || ((is_table || depth > 0) && is_named)) {
         list += fmt::format("  {}\n      {}\n", name, key.meaning);
       }
     }

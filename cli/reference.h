@@ -14,8 +14,9 @@ extern const std::string_view kReasons;
 
 }  // namespace reference_text
 
-/// `galley help WORD` for a reason of an error or a key of a configuration; empty if it is neither.
-[[nodiscard]] std::string word_help(std::string_view word);
+/// `galley help WORD` for a reason of an error, a key or a table of a configuration; empty if it is
+/// none of these. A word without a dot may be a command, so it is a table only if `is_table`.
+[[nodiscard]] std::string word_help(std::string_view asked, bool is_table = false);
 /// The same for a mistyped word: `; did you mean 'path.outside'?`, or nothing.
 [[nodiscard]] std::string word_suggestion(std::string_view word);
 

@@ -205,6 +205,20 @@ TEST(Arguments, HelpOfAKeyHasDefaultMeaningAndTrust) {
   EXPECT_TRUE(text.starts_with("policy.mode = \"standard\"\n\nThe actions that tools may take"));
   EXPECT_NE(text.find("Until you trust it: "), std::string::npos) << text;
   EXPECT_EQ(parse({"help", "policy.rule.paths"}).text, parse({"help", "policy.rule[].paths"}).text);
+  EXPECT_EQ(parse({"help", "agents.*.capabilities"}).text,
+            parse({"help", "agents.NAME.capabilities"}).text);
+}
+
+TEST(Arguments, HelpOfATableListsItsKeys) {
+  const std::string text = parse({"help", "validator"}).text;
+  EXPECT_TRUE(text.starts_with("Keys of galley.toml; ")) << text;
+  EXPECT_NE(text.find("\n  validator.builtin\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\n  policy."), std::string::npos) << text;
+  EXPECT_EQ(text, parse({"help", "[[validator]]"}).text);
+  EXPECT_EQ(text, parse({"help", "validator."}).text);
+  const std::string agent = parse({"help", "agents.\"*\""}).text;
+  EXPECT_NE(agent.find("\n  agents.NAME.capabilities\n"), std::string::npos) << agent;
+  EXPECT_TRUE(parse({"help", "policy"}).text.starts_with("usage: galley policy "));
 }
 
 TEST(Arguments, HelpAsJsonHasThePartsOfTheReference) {
