@@ -41,9 +41,9 @@ struct ApplyHooks {
   std::function<void()> after;
 };
 
-/// After so many lost races, a commit judges and publishes under the writer lock, if its last
-/// attempt was not longer than this.
-constexpr int kRacesWithoutLock = 2;
+/// After so many lost races, a commit judges and publishes under the writer lock, if it was judged
+/// within this time before. It gives the lock back while a person is asked.
+constexpr int kRacesWithoutLock = 3;
 constexpr std::chrono::milliseconds kMaxJudgedUnderLock(1000);
 
 using HookCommand = std::vector<std::string>;
@@ -122,7 +122,8 @@ struct Attempt {
   const CommitRequest& request;
   Recorder& recorder;
   const CommitNumber& on_number;
-  WriterLock* lock = nullptr;  ///< if it is held
+  std::optional<WriterLock> lock = {};                  ///< if it is held while judging
+  std::chrono::steady_clock::duration judged_for = {};  ///< by the last gate
 
   [[nodiscard]] const std::string& session() const {
     return who.session.empty() ? workspace.options.session : who.session;
@@ -349,7 +350,8 @@ struct Judged {
 
 Result<Judged> judge_with_approval(WorkspaceState& workspace, Proposal proposal,
                                    const TransactionOptions& who,
-                                   const std::function<void(const GateProgress&)>& on_progress) {
+                                   const std::function<void(const GateProgress&)>& on_progress,
+                                   Approver approver) {
   if (const auto fresh = workspace.rules.refresh_grants(workspace.persistent);
       !fresh && who.principals() != Principals()) {
     return fail(fresh.error());
@@ -357,7 +359,7 @@ Result<Judged> judge_with_approval(WorkspaceState& workspace, Proposal proposal,
   if (const GitBranch* branch = workspace.place.branch()) {
     GALLEY_TRY(check_git_can_store(proposal.changes(), *branch));
   }
-  JudgeOptions options{{}, workspace.options.approver};
+  JudgeOptions options{{}, std::move(approver)};
   options.gate.on_progress = on_progress;
   std::optional<GivenApproval> given;
   if (workspace.persistent.state() != nullptr) {
@@ -378,7 +380,8 @@ Result<Judged> judge_with_approval(WorkspaceState& workspace, Proposal proposal,
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress) {
-  return judge_with_approval(workspace, std::move(proposal), who, on_progress)
+  return judge_with_approval(workspace, std::move(proposal), who, on_progress,
+                             workspace.options.approver)
       .map([](Judged&& judged) { return std::move(judged.preview); });
 }
 
@@ -396,8 +399,8 @@ Result<void> check_kept_approval(const WorkspaceState& workspace, const Proposal
       "with: galley approve");
 }
 
-Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval,
-                               const Attempt& attempt, const JudgedTree& judged) {
+Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval, Attempt& attempt,
+                               const JudgedTree& judged) {
   const Preview& preview = judgement.preview;
   WorkspaceState& workspace = attempt.workspace;
   PublisherOptions options;
@@ -414,7 +417,7 @@ Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval
   std::vector<std::string> hook_failures;
   options.is_in_place = attempt.request.is_in_place;
   options.stop = attempt.who.stop;
-  options.lock = attempt.lock;
+  options.lock = attempt.lock ? &*attempt.lock : nullptr;
   if (workspace.place.branch() == nullptr) {
     ApplyHooks hooks = apply_hooks(workspace, hook_failures);
     options.before_apply = std::move(hooks.before);
@@ -442,12 +445,23 @@ Result<PublishOutcome> publish(const Judged& judgement, const Approval& approval
 }
 
 /// One attempt: judges the proposal, and publishes it if the gate approves.
-Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& attempt) {
+Result<CommitOutcome::Base> try_once(const Proposal& proposal, Attempt& attempt) {
   if (proposal.is_empty()) return CommitOutcome::Base(NothingToCommit{});
   WorkspaceState& workspace = attempt.workspace;
   GALLEY_ASSIGN(JudgedTree judged, follow_branch(workspace));
+  Approver approver = workspace.options.approver;
+  if (approver && attempt.lock) {
+    // No other commit waits for a person.
+    approver = [&](const ApprovalQuestion& question) {
+      attempt.lock.reset();
+      return workspace.options.approver(question);
+    };
+  }
+  const auto began = workspace.place.clock().steady();
   GALLEY_ASSIGN(Judged judgement,
-                judge_with_approval(workspace, proposal, attempt.who, attempt.request.on_progress));
+                judge_with_approval(workspace, proposal, attempt.who, attempt.request.on_progress,
+                                    std::move(approver)));
+  attempt.judged_for = workspace.place.clock().steady() - began;
   Preview& preview = judgement.preview;
   const auto* approval = std::get_if<Approval>(&preview.verdict.decision);
   if (approval == nullptr) {
@@ -613,11 +627,8 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
   GALLEY_TRY(check_session_id(attempt.session()));
   Proposal proposal = asked;
   std::vector<std::string> warnings;
-  std::optional<WriterLock> held;
   for (int merges = 0;; ++merges) {
-    const auto began = workspace.place.clock().steady();
     GALLEY_ASSIGN(CommitOutcome::Base outcome, try_once(proposal, attempt));
-    const auto judged_for = workspace.place.clock().steady() - began;
     if (auto* receipt = std::get_if<Receipt>(&outcome)) {
       receipt->warnings.insert(receipt->warnings.end(), warnings.begin(), warnings.end());
     }
@@ -637,10 +648,11 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
       return CommitOutcome(asked, std::move(outcome));
     }
     // Others that commit as often would win each race again. They wait for a quick gate.
-    const bool takes_lock = merges >= kRacesWithoutLock && judged_for < kMaxJudgedUnderLock;
-    if (takes_lock && !held) {
-      GALLEY_ASSIGN(held, workspace.persistent.lock());
-      attempt.lock = &*held;
+    const bool takes_lock =
+        merges + 1 >= kRacesWithoutLock && attempt.judged_for < kMaxJudgedUnderLock;
+    if (!takes_lock) attempt.lock.reset();
+    if (takes_lock && !attempt.lock) {
+      GALLEY_ASSIGN(attempt.lock, workspace.persistent.lock());
     }
     if (is_behind) GALLEY_TRY(follow_branch(workspace));
     GALLEY_ASSIGN(auto fits, merge_or_explain(proposal, *conflict, workspace, who.agent));

@@ -123,6 +123,33 @@ TEST_F(TransactionTest, ACommitThatLosesRacesKeepsOthersOutUntilItIsMade) {
   EXPECT_EQ(tree_.read("a.txt"), "ONE\ntwo\nthree\nmore\nmore\nmore\n");
 }
 
+TEST_F(TransactionTest, NoCommitWaitsForThePersonThatACommitAsks) {
+  tree_.write("galley.toml",
+              "[commit]\nlock_timeout_ms = 50\n[[validator]]\nbuiltin = \"conflict_markers\"\n"
+              "[[policy.rule]]\npaths = [\"a.txt\"]\ndecision = \"ask\"\n");
+  const auto rival = open();
+  int asked = 0;
+  std::string last;
+  WorkspaceOptions options;
+  options.approver = [&](const ApprovalQuestion& question) -> Result<ApprovalQuestion::Answer> {
+    ++asked;
+    Transaction other = begin(*rival);
+    EXPECT_TRUE(other.write("b" + std::to_string(asked), "b\n"));
+    const auto made = other.commit();
+    last = made ? "committed" : made.error().reason;
+    if (asked <= 3) tree_.write("a.txt", tree_.read("a.txt") + "saved\n");
+    return ApprovalQuestion::Answer{question.proposed.id(), true, "ada"};
+  };
+  const auto workspace = *Workspace::open(tree_.path(), std::move(options));
+  Transaction transaction = begin(*workspace);
+  ASSERT_TRUE(transaction.edit("a.txt", "one", "ONE"));
+  const auto outcome = transaction.commit();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(last, "committed") << "the fourth judgement began under the lock";
+}
+
 TEST_F(TransactionTest, TheNumberOfATurnWithCommitsSurvivesTheClearingOfItsSession) {
   WorkspaceOptions options;
   options.session = "s";
