@@ -20,6 +20,9 @@ Result<Intent> intent_of(const Operation& operation);
 
 // One function for each family of operations. Each returns the data of a ToolResult.
 using Performed = Result<nlohmann::ordered_json>;
+/// No door shows less than all of an answer of this size.
+inline constexpr size_t kMaxUncutBytes = size_t{16} << 10U;
+
 Performed perform_read(const ReadFile& read, ToolContext& context);
 Performed perform_list(const ListDirectory& list, ToolContext& context);
 Performed perform_info(const FileInfo& info, ToolContext& context);

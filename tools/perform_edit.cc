@@ -100,7 +100,7 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
       const bool is_saved = context.overlay.is_saved_since_read(path).value_or(false);
       if (!is_saved) continue;
       error.message +=
-          "\n'" + path.str() + "' was saved since this transaction read it: read it again";
+          "\n'" + path.str() + "' was saved since this transaction read it: read all of it again";
     }
     return ToolResult::failure(std::move(error));
   }

@@ -110,7 +110,13 @@ Result<void> check_read_size(const RelPath& path, const Node& node) {
 }
 
 Performed perform_read(const ReadFile& read, ToolContext& context) {
-  GALLEY_TRY(context.overlay.take_save(read.path));
+  // An agent that sees a part of a save would write over the rest of it.
+  const auto shows_all = [](std::string_view text) {
+    const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+    return text.size() + (lines * (kNumberWidth + 1)) <= kMaxUncutBytes;
+  };
+  const bool is_whole = !read.last_lines && !read.line_count && read.first_line <= 1;
+  if (is_whole) GALLEY_TRY(context.overlay.take_save(read.path, shows_all));
   GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(read.path));
   if (read.takes_directory && node.kind == FileKind::kDirectory) {
     return perform_list({read.path}, context);

@@ -15,6 +15,7 @@
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 #include "tools/json_input.h"
+#include "tools/perform.h"
 
 namespace galley {
 
@@ -153,6 +154,8 @@ std::string rest_of_file(const ordered_json& data, size_t end, const ToolInfo& t
   if (++next <= total) note += "; the next line: " + argument_from_line(tool, next, total);
   return note;
 }
+
+static_assert(kMaxUncutBytes <= kMaxPageText);
 
 /// The content of a file or a search; for a long file its first lines, and how to get the rest.
 std::string content_text(const ordered_json& data, const ToolInfo& tool) {

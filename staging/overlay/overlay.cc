@@ -230,12 +230,17 @@ Result<Content> Overlay::read(const RelPath& path) {
 Result<bool> Overlay::is_saved_since_read(const RelPath& path) {
   const auto known = entries_.find(path);
   if (known == entries_.end() || known->second.before != known->second.now) return false;
-  const Node& read = known->second.before;
+  return is_other_on_disk(path, known->second);
+}
+
+/// Whether a file, link or absent path is not on disk as its base is.
+Result<bool> Overlay::is_other_on_disk(const RelPath& path, const Entry& entry) {
+  const Node& read = entry.before;
   const bool is_file = read.kind == FileKind::kRegular || read.kind == FileKind::kSymlink;
   if (!is_file && read.kind != FileKind::kAbsent) return false;
   GALLEY_ASSIGN(const FileStat stat, reachable_stat(*workspace_, path));
   if (stat.kind != read.kind) return true;
-  if (!is_file || is_signature_of(known->second.base, read.size, stat)) return false;
+  if (!is_file || is_signature_of(entry.base, read.size, stat)) return false;
   if (stat.size != read.size) return true;
   BaseStamp stamp;
   GALLEY_ASSIGN(const Node there, disk_node(path, true, stamp));
@@ -260,10 +265,15 @@ Result<void> Overlay::read_again(const RelPath& path) {
   return {};
 }
 
-Result<void> Overlay::take_save(const RelPath& path) {
+Result<void> Overlay::take_save(const RelPath& path, const ShowsAll& shows_all) {
   if (tracks_reads_) return {};
   GALLEY_ASSIGN(const bool is_saved, is_saved_since_read(path));
   if (!is_saved) return {};
+  GALLEY_ASSIGN(const FileStat stat, reachable_stat(*workspace_, path));
+  if (shows_all && stat.kind == FileKind::kRegular) {
+    GALLEY_ASSIGN(const Content save, read_disk(path));
+    if (!shows_all(*save)) return {};
+  }
   const auto is_copy = [&path](const auto& each) { return each.second.copied_from == path; };
   const bool has_copy = std::any_of(entries_.begin(), entries_.end(), is_copy);
   return has_copy ? Result<void>() : read_again(path);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,10 +74,11 @@ class Overlay {
   /// Whether a file or link that was read, and is not changed, is another one on disk now. Commands
   /// see that one.
   Result<bool> is_saved_since_read(const RelPath& path);
-  /// Before a caller shows a path to an agent: if it was saved since it was read, and is not
-  /// changed, the save becomes its base. Does nothing after track_reads(), where the first read
-  /// counts.
-  Result<void> take_save(const RelPath& path);
+  /// Before a caller shows a file to an agent: if it was saved since it was read, and is not
+  /// changed, the save becomes its base, unless `shows_all` is false for the new content. Does
+  /// nothing after track_reads(), where the first read counts.
+  using ShowsAll = std::function<bool(std::string_view)>;
+  Result<void> take_save(const RelPath& path, const ShowsAll& shows_all = {});
   Result<std::string> read_link(const RelPath& path);
   /// The sorted entries of a directory in the proposed tree, without protected names.
   Result<std::vector<DirectoryEntry>> list(const RelPath& directory);
@@ -197,6 +199,7 @@ class Overlay {
   Result<Entry*> touch(const RelPath& path);
   Result<Entry> look(const RelPath& path, bool with_content);
   Result<void> read_again(const RelPath& path);
+  Result<bool> is_other_on_disk(const RelPath& path, const Entry& entry);
   Result<Node> disk_node(const RelPath& path, bool with_content, BaseStamp& stamp);
   std::optional<Node> file_on_disk(const RelPath& path, BaseStamp& stamp);
   Result<void> check_name(const RelPath& path) const;

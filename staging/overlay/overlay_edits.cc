@@ -136,7 +136,7 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
   const ContentId id = options.id ? *options.id : ContentId::of(*content);
   if (id == entry->before.content) {
     // It would be no change, and the save would stay.
-    GALLEY_ASSIGN(const bool is_saved, is_saved_since_read(path));
+    GALLEY_ASSIGN(const bool is_saved, is_other_on_disk(path, *entry));
     if (is_saved) return changed_on_disk(path);
   }
   GALLEY_TRY(store_->keep(id, content));

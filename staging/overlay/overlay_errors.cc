@@ -27,12 +27,11 @@ tl::unexpected<Error> wrong_kind(const RelPath& path, FileKind kind) {
 }
 
 tl::unexpected<Error> changed_on_disk(const RelPath& path) {
-  return fail(
-      ErrorKind::kConflict, "conflict.changed_on_disk",
-      "'" + path.str() +
-          "' changed on disk since this transaction read it; read it again, rebase, or roll back "
-          "and begin again",
-      path.str());
+  return fail(ErrorKind::kConflict, "conflict.changed_on_disk",
+              "'" + path.str() +
+                  "' changed on disk since this transaction read it; read all of it again (if it "
+                  "is staged: rebase), or roll back and begin again",
+              path.str());
 }
 
 }  // namespace galley::overlay_errors

@@ -443,7 +443,7 @@ Result<void> Absorption::refuse_over_save(const RelPath& path) {
   if (!is_saved) return {};
   refuse(path.str(),
          "was saved since this transaction read it, and the command made it again what "
-         "was read; read it again or rebase, then repeat the command");
+         "was read; read all of it again or rebase, then repeat the command");
   return {};
 }
 

@@ -322,11 +322,26 @@ class SavesAfterARead(McpCase):
     def test_a_second_read_shows_the_save_and_edits_start_from_it(self):
         client = self.saved_after_read()
         missed = client.call("Edit", file_path="a.txt", old_string="saved", new_string="edited")
-        self.assertIn("'a.txt' was saved since this transaction read it: read it again", self.text(missed))
+        self.assertIn("'a.txt' was saved since this transaction read it: read all of it again", self.text(missed))
         self.assertIn("saved", self.text(client.call("Read", file_path="a.txt")))
         client.call("Edit", file_path="a.txt", old_string="saved", new_string="edited")
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
         self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\nedited\n")
+
+    # Limit: kMaxUncutBytes of tools/perform.h
+    def test_a_read_of_a_part_does_not_make_the_save_the_base(self):
+        for count, part in ((20, {"offset": 1, "limit": 1}), (2_500, {})):  # the second is cut after a page
+            with self.subTest(lines=count):
+                lines = [f"line {i}\n" for i in range(count)]
+                (self.work / "a.txt").write_text("".join(lines))
+                client = self.connect()
+                client.call("galley_begin")
+                client.call("Read", file_path="a.txt")
+                (self.work / "a.txt").write_text("".join([*lines[:-1], "saved\n"]))
+                client.call("Read", file_path="a.txt", **part)
+                client.call("Write", file_path="a.txt", content="".join(["mine\n", *lines[1:]]))
+                self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+                self.assertEqual((self.work / "a.txt").read_text(), "".join(["mine\n", *lines[1:-1], "saved\n"]))
 
     def test_with_serializable_isolation_the_first_read_counts_until_a_rebase(self):
         (self.work / "galley.toml").write_text('[commit]\nisolation = "serializable"\n')
@@ -378,8 +393,8 @@ class ChangedRules(McpCase):
         client = self.connect()
         other = client.call("galley_begin")["structuredContent"]["tx"]
         client.call("galley_begin")
-        running = client.request("tools/call", {"name": "Bash", "arguments": {"command": "sleep 2; echo x > made", "tx": other}})
-        time.sleep(0.5)
+        running = client.request("tools/call", {"name": "Bash", "arguments": {"command": "sleep 4; echo x > made", "tx": other}})
+        time.sleep(2)  # in which the command begins
         self.rules('[[policy.rule]]\nname = "no"\npaths = ["a.txt"]\ndecision = "deny"\n')
         waiting = client.request("tools/call", {"name": "Write", "arguments": {"file": "a.txt", "content": "x\n"}})
         answers = {}

@@ -207,6 +207,9 @@ TEST_F(OverlayTest, AWriteOfWhatWasReadOverASaveIsNoSilentNothing) {
   ASSERT_TRUE(overlay_.take_save(rel("a.txt")));
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "alpha\n"));
   EXPECT_EQ(overlay_.changes().at(0).before.size, 0U);
+  // Also after another change: it would take back that change, and the save would stay.
+  tree_.write("a.txt", "saved\n");
+  EXPECT_EQ(reason(overlay_.write(rel("a.txt"), "")), "conflict.changed_on_disk");
 }
 
 TEST_F(OverlayTest, AStagedFileAndATrackedReadTakeNoSave) {
