@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -299,20 +300,25 @@ class TextPlacer {
 
   /// Refuses an edit, and returns true, if its old text has only a part of the indentation of a
   /// line and its new text does not show how far its lines are to be shifted. Text that begins
-  /// behind the indentation, or ends inside a line, is replaced as it is.
-  bool fail_in_indentation(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
+  /// behind the indentation, or ends inside a line, is replaced as it is, unless the new text would
+  /// add the rest of the indentation once more.
+  bool fail_in_indentation(size_t i, const TextEdit& edit, const std::vector<Splice>& places) {
     const std::string_view file = current_.text();
     const std::string_view old_text = edit.old_text;
     const bool may_be_part = !indent_of(old_text).empty() && !trimmed(old_text).empty();
     if (!may_be_part || keeps_first_indentation(edit)) return false;
-    for (const size_t at : places) {
+    for (const Splice& place : places) {
+      const size_t at = place.offset;
       const size_t last = at == 0 ? file.npos : file.find_last_not_of(" \t", at - 1);
       const size_t begin = last == file.npos ? 0 : last + 1;
-      const size_t end = at + old_text.size();
+      const size_t end = std::min(file.find_first_not_of(" \t", place.end()), file.size());
       const bool is_whole = old_text.ends_with('\n') || end == file.size() || file[end] == '\n' ||
                             file.substr(end).starts_with("\r\n");
       const bool is_in_indent = begin < at && (begin == 0 || file[begin - 1] == '\n');
-      if (!is_in_indent || !is_whole) continue;
+      const size_t added = indent_of(edit.new_text).size();
+      const size_t known = indent_of(old_text).size();
+      const bool adds_again = added > known && added <= at - begin + known;
+      if (!is_in_indent || !(is_whole || adds_again)) continue;
       const size_t line = current_.line_at(at);
       EditFailure out =
           failure(i, "patch.doubtful_lines",
@@ -329,23 +335,26 @@ class TextPlacer {
     return false;
   }
 
-  /// True if the first new line has the indentation of the first old one, and another line follows
-  /// it only if old lines, whose indentation is whole, follow as well.
+  /// True if the first new line has the indentation of the first old one, and each other one that
+  /// of an old line behind the first. The old text has those as the file does.
   static bool keeps_first_indentation(const TextEdit& edit) {
-    const auto behind_first = [](std::string_view text) {
-      return trimmed(text.substr(std::min(text.find('\n'), text.size())));
-    };
+    std::set<std::string_view> known;
+    const Lines old_lines(edit.old_text);
+    for (size_t k = 1; k < old_lines.size(); ++k) known.insert(indent_of(old_lines[k]));
+    const Lines new_lines(edit.new_text);
+    for (size_t k = 1; k < new_lines.size(); ++k) {
+      const bool is_blank = trimmed(new_lines[k]).empty();
+      if (!is_blank && !known.contains(indent_of(new_lines[k]))) return false;
+    }
     return indent_of(edit.new_text) == indent_of(edit.old_text) &&
            !trimmed(edit.new_text).empty() &&
-           edit.new_text.ends_with('\n') == edit.old_text.ends_with('\n') &&
-           (behind_first(edit.new_text).empty() || !behind_first(edit.old_text).empty());
+           edit.new_text.ends_with('\n') == edit.old_text.ends_with('\n');
   }
 
   /// Replaces the text at `places`. Returns false if the edit is refused: by the limit on
   /// replacements, or because its indentation is not certain.
   bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places,
             std::vector<std::string> choices = {}) {
-    if (fail_in_indentation(i, edit, places)) return false;
     const bool takes_ends = takes_line_ends(edit.old_text, edit.new_text);
     std::vector<Splice> splices;
     splices.reserve(places.size());
@@ -362,6 +371,7 @@ class TextPlacer {
       const auto overlaps = [](const Splice& a, const Splice& b) { return b.offset < a.end(); };
       splices.erase(std::unique(splices.begin(), splices.end(), overlaps), splices.end());
     }
+    if (fail_in_indentation(i, edit, splices)) return false;
     replacements_ += splices.size();
     if (replacements_ > kMaxReplacements) {
       fail_over_work(i);
