@@ -52,9 +52,9 @@ Result<bool> RunCommits::say_branch(const RunRef& head) const {
 
 void RunCommits::say() const {
   for (const RunHistory& one : commits_) {
-    session_->say(
-        fmt::format("git: {} {} made inside", printable_line(one.ref.name),
-                    one.count == 0 ? "is a new tag" : "has " + counted(one.count, "new commit")));
+    session_->say(fmt::format(
+        "git: {} {} made inside", printable_line(one.ref.name),
+        one.count == 0 ? "is an annotated tag" : "has " + counted(one.count, "new commit")));
     for (const RunHistory::Commit& commit : one.newest) {
       session_->say(fmt::format("  {} {}", commit.id.substr(0, 12), commit.subject));
     }

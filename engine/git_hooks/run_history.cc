@@ -35,11 +35,14 @@ std::string output_line(const std::string& text) { return text.substr(0, text.fi
 
 }  // namespace
 
-/// Whether it is an annotated tag that the repository does not have.
+/// Whether it is an annotated tag that no reference of the repository names. Its object may be
+/// there, of an attempt to keep it.
 Result<bool> RunRepository::is_new_tag(const RunRef& ref) const {
   if (!ref.name.starts_with("refs/tags/")) return false;
-  GALLEY_ASSIGN(const PipedOutput found, git_.try_run({"cat-file", "-e", ref.id}));
-  return found.status != 0;
+  GALLEY_ASSIGN(const std::string type, with_run_.run({"cat-file", "-t", ref.id}));
+  if (output_line(type) != "tag") return false;
+  GALLEY_ASSIGN(const PipedOutput found, git_.try_run({"for-each-ref", "--points-at", ref.id}));
+  return found.output.empty();
 }
 
 Result<std::vector<RunHistory>> RunRepository::history(const std::vector<RunRef>& refs) const {

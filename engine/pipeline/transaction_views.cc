@@ -94,8 +94,7 @@ void keep_commits_of(const RunFolder& folder, const Place& place, const Writable
     report.git_refs = std::max<uint64_t>(report.git_refs, count);
     if (left_out > 0) {
       report.notes.push_back(
-          fmt::format("{} references of git above the first {} are left out, with their commits",
-                      left_out, count));
+          fmt::format("{} references of git above the first {} are left out", left_out, count));
     }
     if (!kept) report.git_failure = kept.error().message;
     const std::vector<std::string> submodules = changed_submodules(**repository);

@@ -296,15 +296,24 @@ class GitCommits(RunCase):
     def test_a_tag_on_an_earlier_commit_is_kept(self):
         script = "git -c user.name=A -c user.email=a@example.com tag -a v1 -m one; git tag plain"
         said = self.run_inside("--commit", "--git-commits", "keep", script=script).stderr.decode()
-        self.assertIn("git: refs/tags/v1 is a new tag made inside\n", said)
+        self.assertIn("git: refs/tags/v1 is an annotated tag made inside\n", said)
         self.assertEqual(self.rev("v1^{commit}"), self.first)
         self.assertEqual(self.git("cat-file", "-t", "v1").stdout, b"tag\n")
         self.assertEqual(self.git("fsck", "--strict").returncode, 0)
 
+    def test_a_tag_that_a_refused_commit_left_is_kept_by_the_next(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["no"]\ndecision = "deny"\n')
+        script = "git -c user.name=A -c user.email=a@example.com tag -a v1 -m one; echo x > no"
+        self.run_inside("--keep", script=script)
+        self.galley("commit", "--git-commits", "keep", expect=1)
+        (self.work / "galley.toml").unlink()
+        self.galley("commit", "--git-commits", "keep", expect=0)
+        self.assertEqual(self.rev("v1^{commit}"), self.first)
+
     def test_references_above_the_limit_are_named_as_left_out(self):
         said = self.run_inside("--commit", "--git-commits", "drop", script=COMMIT + "; for i in $(seq 1001); do "
                                "echo create refs/heads/b$i HEAD; done | git update-ref --stdin; git pack-refs --all").stderr.decode()
-        self.assertIn("2 references of git above the first 1000 are left out, with their commits", said)
+        self.assertIn("2 references of git above the first 1000 are left out", said)
 
     def test_the_gate_judges_them_as_a_push(self):
         (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["secret/"]\ndecision = "deny"\n')
