@@ -13,6 +13,7 @@
 #include "cli/history_text.h"
 #include "cli/made_edits.h"
 #include "cli/outcome.h"
+#include "cli/person.h"
 #include "cli/render.h"
 #include "engine/audit/recorded_calls.h"
 #include "engine/history/blame.h"
@@ -23,8 +24,6 @@
 #include "engine/history/undo_choice.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/shown_changes.h"
-#include "staging/overlay/proposal_pieces.h"
-#include "staging/sandbox/sandbox_probe.h"
 
 namespace galley {
 namespace {
@@ -133,37 +132,6 @@ std::string words_of(const UndoPlan& plan, TxId id) {
                      plan.redoes.empty() ? "undid" : "redid", part, what, way, it);
 }
 
-/// Says how to undo the other paths if validators or rules refuse some.
-void say_rest(Session& session, const UndoPlan& plan, const Refused& refused) {
-  constexpr size_t kMaxPaths = 10;
-  const Arguments& arguments = session.arguments();
-  std::vector<RelPath> no;
-  for (const Finding& finding : refused.preview.verdict.findings) {
-    if (finding.severity != Finding::Severity::kError) continue;
-    const auto path = RelPath::parse(finding.path);
-    if (!path) return;  // about the whole change
-    no.push_back(*path);
-  }
-  if (no.empty() || arguments.command != "undo" || !arguments.hunks.empty()) return;
-  const auto pieces = ProposalPieces::split(plan.proposal);
-  const auto rest = pieces ? pieces->without(no) : fail(pieces.error());
-  if (!rest || rest->is_empty()) return;
-  std::string command = "undo";
-  if (!arguments.of_session.empty()) command += " --session " + shell_word(arguments.of_session);
-  if (!arguments.turn.empty()) command += " --turn " + arguments.turn;
-  const bool names_group = command != "undo";
-  for (const TxId id : names_group ? std::vector<TxId>() : plan.taken_back()) {
-    command += " " + id.str();
-  }
-  const ChangeSet& changes = rest->changes();
-  for (size_t i = 0; i < changes.size() && i < kMaxPaths; ++i) {
-    command += " --path " + shell_word(changes[i].path.str());
-  }
-  std::string line = "to undo the other paths: " + session.hint(command);
-  if (changes.size() > kMaxPaths) line += fmt::format(" (and {} more)", changes.size() - kMaxPaths);
-  session.print_error_lines(printable_line(line) + "\n");
-}
-
 Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& plan,
                       Json& document) {
   document["merged"] = Json::array();
@@ -183,7 +151,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   TransactionOptions who = session.transaction_options();
   if (who.message.empty()) who.message = plan.message;
   who.takes_back = plan.taken_back();
-  who.accepts_returned = who.agent.empty() && !is_inside_sandbox();
+  who.accepts_returned = who.agent.empty() && !may_be_inside_exec();
   if (session.arguments().dry_run) {
     GALLEY_ASSIGN(const Preview preview, workspace.judge(plan.proposal, who));
     GALLEY_TRY(show_preview(session, preview, document));
@@ -208,11 +176,8 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   request.also_undoes = plan.also_undoes;
   request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(plan.proposal, who, request));
-  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document, [&](TxId id) {
-                  return session.with_hints(words_of(plan, id));
-                }));
-  if (const auto* refused = std::get_if<Refused>(&outcome)) say_rest(session, plan, *refused);
-  return status;
+  return finish_commit(session, outcome, document,
+                       [&](TxId id) { return session.with_hints(words_of(plan, id)); });
 }
 
 /// Carries out the plan, or says why there is none. `nothing` is the message for NothingToUndo.

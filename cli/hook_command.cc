@@ -168,7 +168,7 @@ Result<void> remove_view(Session& session, const HookFiles& files, const Writabl
     if (entry.kind == FileKind::kSymlink || entry.name == ".gitignore") {
       GALLEY_TRY((*view)->remove_file(name));
     } else if (place.is_in_work_tree) {
-      why = "it is in the work tree, where others may have written, too";
+      why = "they are in the work tree, where others may have written, too";
     } else if (const auto moved = (*view)->rename(name, hooks, name, RenameMode::kNoReplace);
                !moved) {
       why = printable_line(moved.error().message);

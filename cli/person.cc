@@ -56,11 +56,6 @@ Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const st
   }
 }
 
-/// Either sign is enough to refuse, because a command can unset the variable.
-bool may_be_inside_exec() {
-  return std::getenv("GALLEY_SANDBOX") != nullptr || may_be_inside_sandbox();
-}
-
 /// The hook of an agent names its session. The terminal of such a call is the agent's own, so that
 /// the agent would answer.
 bool is_terminal_of_agent(const Session& session) {
@@ -82,6 +77,10 @@ Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& ques
 }
 
 }  // namespace
+
+bool may_be_inside_exec() {
+  return std::getenv("GALLEY_SANDBOX") != nullptr || may_be_inside_sandbox();
+}
 
 Result<void> refuse_inside_exec(const std::string& command) {
   if (!may_be_inside_exec()) return {};

@@ -24,6 +24,10 @@ Result<void> require_person(Session& session, const std::string& text, const std
 /// is.
 Result<std::string> diff_on_screen(Session& session, const Proposal& proposal);
 
+/// Whether this process may be inside a command that Galley runs. Either of two signs is enough,
+/// because a command can unset the variable.
+[[nodiscard]] bool may_be_inside_exec();
+
 /// Refuses an action of a person inside a command that Galley runs.
 /// Errors: kRefused `person.inside_exec`.
 Result<void> refuse_inside_exec(const std::string& command);

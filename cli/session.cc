@@ -133,9 +133,13 @@ void Session::say_notices() {
   if (is_json() || is_quiet()) return;  // it would count as said
   const StateDirectory* state = persistent_of(*workspace_).state();
   const std::string& untrusted = rules_of(*workspace_).trust_notice;
+  const std::string& command = arguments().command;
+  const bool is_server = command == "mcp" || command == "agent-hook";
   for (const std::string& notice : workspace_->notices()) {
-    const bool is_noted = notice == untrusted && state != nullptr && !hooked_session().empty();
-    if (is_noted && !AgentSession(*state, hooked_session()).is_news(notice)) continue;
+    // The agent does not see what its server or hook says.
+    const bool is_noted =
+        notice == untrusted && state != nullptr && !hooked_session().empty() && !is_server;
+    if (is_noted && !AgentSession(*state, hooked_session()).note_notice(notice)) continue;
     say(with_hints("galley: " + notice));
   }
 }

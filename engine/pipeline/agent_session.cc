@@ -276,7 +276,7 @@ Result<void> AgentSession::write_turn(const Turn& turn) const {
   return replace_shared_file(state_->root(), file.str(), text_of(turn));
 }
 
-bool AgentSession::is_news(std::string_view notice) const {
+bool AgentSession::note_notice(std::string_view notice) const {
   const RelPath file = place("told");
   const std::string hash = ContentId::of(notice).hex();
   const auto told = read_own_file(state_->root(), file, hash.size());

@@ -83,8 +83,8 @@ class AgentSession {
     std::string problem;
     CommitMeta meta;  ///< as keep_edit() got it
   };
-  /// Whether this is not the notice that the session was told last. Notes it.
-  [[nodiscard]] bool is_news(std::string_view notice) const;
+  /// Notes what the session is told. Returns whether it is another notice than the last one.
+  [[nodiscard]] bool note_notice(std::string_view notice) const;
 
   /// The name of what is kept of one edit.
   using EditName = std::string;

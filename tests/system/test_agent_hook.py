@@ -693,7 +693,7 @@ class OneWorld(HookCase):
         (self.work / "galley.toml").write_text(rules.replace("mine", "changed"))
         told = [b"galley trust" in self.shell("echo x >> fine").stderr for _ in range(2)]
         self.assertEqual(told, [True, False])
-        self.assertIn(b"that part is ignored", self.galley("status", expect=0).stderr)  # a person is told each time
+        self.assertIn(b"no person has trusted", self.galley("status", expect=0).stderr)  # a person is told each time
 
     def test_a_commit_of_git_fails_and_says_that_the_repository_is_read_only(self):
         self.make_repository()

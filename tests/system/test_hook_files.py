@@ -328,7 +328,7 @@ esac
         self.galley("hook", "install", expect=0)
         self.assert_done(self.commit_file("b.txt", "b\n"))
         said = self.galley("hook", "uninstall", expect=0).stderr.decode()
-        self.assertIn(".githooks.before-galley, not moved: it is in the work tree", said)
+        self.assertIn(".githooks.before-galley, not moved: they are in the work tree", said)
         self.assertEqual(sorted(path.name for path in (self.work / ".githooks.before-galley").iterdir()), ["journal.txt"])
 
     def test_a_hook_that_was_kept_later_runs(self):

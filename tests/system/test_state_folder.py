@@ -227,6 +227,11 @@ class StateFolder(SystemCase):
         edit = {"tool_name": "Write", "tool_input": {"file_path": "kept.txt", "content": "k\n"}}
         for report in ({"hook_event_name": "UserPromptSubmit", "prompt": "p"}, {"hook_event_name": "PreToolUse", **edit}):
             self.galley("agent-hook", stdin=json.dumps({"session_id": "s", **report}).encode(), expect=0)
+        rules = self.work / "galley.toml"
+        kept = rules.read_text()
+        rules.write_text(kept + '[[validator]]\nname = "nobody trusts it"\ncommand = ["true"]\n')
+        self.galley("--agent=claude", "--session=s", "status", env={"XDG_CONFIG_HOME": str(self.scratch / "nobody")})
+        rules.write_text(kept)
         self.galley("agents", "list", expect=0)
         self.galley("agents", "status", expect=0)
 
