@@ -165,17 +165,31 @@ std::vector<std::string> taken_paths(const OptionTable& table, std::vector<std::
   return paths;
 }
 
+/// Whether `word` is an option of the command, of one of its subcommands or of every command, and
+/// takes a value.
+bool takes_value(const OptionTable& table, const std::string& command, const std::string& word) {
+  const auto is_named = [&](const CLI::App* app) { return app->get_name() == command; };
+  std::vector<const CLI::App*> apps = table.app().get_subcommands(is_named);
+  if (!apps.empty()) {
+    const auto inner = apps.front()->get_subcommands([](const CLI::App* /*any*/) { return true; });
+    apps.insert(apps.end(), inner.begin(), inner.end());
+  }
+  apps.push_back(&table.app());
+  for (const CLI::App* app : apps) {
+    const CLI::Option* option = app->get_option_no_throw(word);
+    if (option != nullptr) return option->get_items_expected_max() > 0;
+  }
+  return false;
+}
+
 /// `run [OPTIONS] PROGRAM ARGUMENTS`, or acp: puts `--` before the program, which has options too.
 std::vector<std::string> with_program(const OptionTable& table, std::vector<std::string> words) {
   const std::string command = table.command_in(words);
   if (command != "run" && command != "acp") return words;
-  const CLI::App& run = *table.app().get_subcommand(command);
   bool is_in_run = false;
   for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     if (is_option(words[i])) {
-      const CLI::Option* option = run.get_option_no_throw(words[i]);
-      if (option == nullptr) option = table.app().get_option_no_throw(words[i]);
-      if (option != nullptr && option->get_items_expected_max() > 0) ++i;
+      if (takes_value(table, command, words[i])) ++i;
     } else if (is_in_run) {
       words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
       break;
@@ -187,11 +201,17 @@ std::vector<std::string> with_program(const OptionTable& table, std::vector<std:
 }
 
 /// CLI11 takes the word after `--ref=` for the value of the option: makes the empty value a word.
-std::vector<std::string> with_empty_values(std::vector<std::string> words) {
+std::vector<std::string> with_empty_values(const OptionTable& table,
+                                           std::vector<std::string> words) {
+  const std::string command = table.command_in(words);
   for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    if (!words[i].starts_with("--") || words[i].find('=') != words[i].size() - 1) continue;
-    words[i].pop_back();
-    words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), std::string());
+    const bool is_empty = words[i].starts_with("--") && words[i].find('=') == words[i].size() - 1;
+    if (is_option(words[i]) && takes_value(table, command, words[i])) {
+      ++i;  // the value may look like an option
+    } else if (is_empty && takes_value(table, command, words[i].substr(0, words[i].size() - 1))) {
+      words[i].pop_back();
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), std::string());
+    }
   }
   return words;
 }
@@ -201,7 +221,7 @@ ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>&
   ParsedCommandLine result;
   try {
     std::vector<std::string> words =
-        with_empty_values(with_program(table, with_counts(table, given)));
+        with_empty_values(table, with_program(table, with_counts(table, given)));
     const std::vector<std::string> paths = taken_paths(table, words);
     std::reverse(words.begin(), words.end());  // CLI11 expects this order
     std::transform(words.begin(), words.end(), words.begin(), marked_word);

@@ -77,6 +77,8 @@ TEST(Arguments, AnEmptyNamePathOrIdIsRefused) {
   }
   EXPECT_EQ(parsed({"apply", "-m", "", "p"}).edit.inputs, Words{"p"});
   EXPECT_EQ(parsed({"apply", "--message=", "p"}).edit.inputs, Words{"p"});
+  EXPECT_EQ(parsed({"apply", "-m", "--x=", "p"}).edit.inputs, Words{"p"});
+  EXPECT_EQ(parsed({"blame", "path="}).name, "path=");
   EXPECT_EQ(parsed({"run", "printf", "--x=", "y"}).words, (Words{"printf", "--x=", "y"}));
   EXPECT_EQ(parsed({"exec", "--", "printf", ""}).words, (Words{"printf", ""}));
   EXPECT_EQ(parsed({"run", "printf", ""}).words, (Words{"printf", ""}));
