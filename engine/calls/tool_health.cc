@@ -65,6 +65,13 @@ Result<void> ToolHealth::admit(const std::string& tool,
 }
 
 void ToolHealth::note(const std::string& tool, const ToolResult& result) {
+  if (result.error && result.error->reason == "call.cancelled") {  // it shows nothing
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(tool);
+    const bool is_trial = found != records_.end() && found->second.state == State::kOnTrial;
+    if (is_trial) found->second.out_until = clock_->steady();
+    return;
+  }
   const bool is_broken = result.error && shows_a_broken_tool(*result.error);
   const std::lock_guard lock(mutex_);
   if (!is_broken) {

@@ -47,6 +47,19 @@ TEST_F(ToolHealthTest, ANotFoundResultIsNotAFailureOfTheTool) {
   EXPECT_TRUE(is_let_in());
 }
 
+TEST_F(ToolHealthTest, ACallThatItsCallerStoppedShowsNothing) {
+  fail_times(2);
+  health_.note("t", failed("call.cancelled"));
+  EXPECT_TRUE(is_let_in());
+  fail_times(1);
+  EXPECT_FALSE(is_let_in()) << "the third failure";
+  clock_.pass(seconds(60));
+  EXPECT_TRUE(is_let_in());
+  health_.note("t", failed("call.cancelled"));
+  EXPECT_TRUE(is_let_in()) << "the next call is the trial";
+  EXPECT_FALSE(is_let_in());
+}
+
 TEST_F(ToolHealthTest, OneCallTriesADisabledToolAfterThePause) {
   fail_times(3);
   clock_.pass(seconds(59));
