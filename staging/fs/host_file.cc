@@ -261,7 +261,8 @@ bool is_special_file(const std::string& path) {
   struct stat found {};
   if (stat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode)) return false;
   const bool is_null = S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 3);
-  return !is_null && !S_ISDIR(found.st_mode);
+  // To open a socket fails at once.
+  return !is_null && !S_ISDIR(found.st_mode) && !S_ISSOCK(found.st_mode);
 }
 
 }  // namespace galley

@@ -63,7 +63,7 @@ struct EnteredLink {
 /// through that link.
 [[nodiscard]] std::string without_entered_link(const std::string& path, const std::string& root);
 
-/// Whether the path is, or leads to, a FIFO, a socket or a device, but not /dev/null.
+/// Whether the path is, or leads to, a FIFO or a device, but not /dev/null: to open it may wait.
 [[nodiscard]] bool is_special_file(const std::string& path);
 
 /// The absolute path of an existing directory, with links resolved.

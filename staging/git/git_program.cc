@@ -91,22 +91,15 @@ bool holds_repository(const std::string& folder, const std::string& git_director
   return place && *place == git_directory;
 }
 
-/// A pipe or another special file in this folder, or below it if `is_deep`; empty if there is none.
-std::string special_file_in(const std::string& top, bool is_deep) {
-  constexpr std::string_view kMonitor = "fsmonitor--daemon.ipc";  // git's own socket, never read
-  std::vector<std::string> folders = {top};
-  while (!folders.empty()) {
-    const std::string folder = std::move(folders.back());
-    folders.pop_back();
-    const auto opened = open_disk_directory(folder);
-    const auto entries = opened ? (*opened)->list() : fail(opened.error());
-    if (!entries) continue;  // git cannot read it either
-    for (const DirectoryEntry& entry : *entries) {
-      const std::string path = folder + "/" + entry.name;
-      if (entry.kind == FileKind::kDirectory && is_deep) folders.push_back(path);
-      if (entry.kind == FileKind::kDirectory || entry.kind == FileKind::kRegular) continue;
-      if (entry.name != kMonitor && is_special_file(path)) return path;
-    }
+/// A pipe or a device in this folder; empty if there is none.
+std::string special_file_in(const std::string& folder) {
+  const auto opened = open_disk_directory(folder);
+  const auto entries = opened ? (*opened)->list() : fail(opened.error());
+  if (!entries) return {};  // git cannot read it either
+  for (const DirectoryEntry& entry : *entries) {
+    if (entry.kind == FileKind::kDirectory || entry.kind == FileKind::kRegular) continue;
+    const std::string path = folder + "/" + entry.name;
+    if (is_special_file(path)) return path;
   }
   return {};
 }
@@ -254,24 +247,30 @@ std::vector<std::string> GitProgram::words(const std::vector<std::string>& argum
   return all;
 }
 
-/// git opens these files without being asked, and would wait for ever for the writer of a pipe. git
-/// and its extensions own more folders, which may have millions of files that git does not open.
+/// git opens files of these folders without being asked, and would wait for ever for the writer of
+/// a pipe. Folders that may have a file for each object or submodule are left out.
 Result<void> GitProgram::check_own_files() const {
   GALLEY_ASSIGN(const std::string here, absolute_path(directory_.empty() ? "." : directory_));
   std::string waiting;
   const auto look_at = [&](const std::string& name) {
     if (waiting.empty() && is_special_file(name)) waiting = name;
   };
-  const auto look_in = [&](const std::string& folder, bool is_deep) {
-    if (waiting.empty()) waiting = special_file_in(folder, is_deep);
+  const auto look_in = [&](const std::string& folder) {
+    if (waiting.empty()) waiting = special_file_in(folder);
   };
   if (const auto places = GitFiles(here, geteuid()).find()) {
     look_at(places->work_tree + "/.gitignore");
     look_at(places->work_tree + "/.gitattributes");
-    look_in(places->own, false);
-    look_in(places->common, false);
-    for (const char* folder : {"/info", "/logs", "/modules", "/objects", "/refs", "/worktrees"}) {
-      look_in(places->common + folder, true);
+    look_in(places->own);
+    for (const char* folder : {"", "/info", "/logs", "/objects", "/objects/info", "/objects/pack",
+                               "/refs", "/refs/heads"}) {
+      look_in(places->common + folder);
+    }
+    constexpr std::string_view kBranch = "ref: ";
+    const auto head = waiting.empty() ? read_host_file(places->own + "/HEAD", kMaxDotGitBytes)
+                                      : Result<std::string>(std::string());
+    if (head && head->starts_with(kBranch)) {
+      look_at(places->common + "/" + std::string(trim_end(head->substr(kBranch.size()), "\r\n")));
     }
   } else {
     for (std::string folder = here; !folder.empty(); folder.resize(folder.rfind('/'))) {

@@ -548,9 +548,10 @@ class SpecialFiles(CheckCase):
     def test_a_pipe_in_the_place_of_a_file_of_git_is_named(self):
         self.put(self.repo, {"new.txt": "x\n"})
         self.run_git(self.repo, "add", "-A")
+        self.run_git(self.repo, "checkout", "-q", "-b", "a/b")
         for name in (".gitignore", ".gitattributes", ".git/info/exclude", ".git/info/attributes", ".git/packed-refs",
                      ".git/shallow", ".git/objects/info/alternates", ".git/objects/info/commit-graph", ".git/index",
-                     ".git/HEAD", ".git/MERGE_HEAD", ".git/commondir", ".git/config", ".git/refs/heads/main",
+                     ".git/HEAD", ".git/MERGE_HEAD", ".git/commondir", ".git/config", ".git/refs/heads/a/b",
                      ".git/logs/HEAD", ".git/objects/pack/pack-1.idx"):
             pipe = self.repo / name
             kept = pipe.rename(self.scratch / "kept") if pipe.exists() else None
