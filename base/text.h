@@ -58,7 +58,8 @@ constexpr std::string_view take_line(std::string_view& text) {
   text.remove_prefix(std::min(line.size() + 1, text.size()));
   return line;
 }
-/// The lines of a text. A last line without a newline counts; nothing follows the last newline.
+/// The lines of a short text; take_line() needs no memory for long ones. A last line without a
+/// newline counts; nothing follows the last newline.
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 
 /// Joins the texts, separated by `between`.

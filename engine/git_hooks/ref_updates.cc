@@ -68,7 +68,8 @@ std::vector<std::string_view> words_of(std::string_view line, size_t count) {
 
 Result<std::vector<RefUpdate>> parse_lines(std::string_view text, const WordOrder& order) {
   std::vector<RefUpdate> updates;
-  for (const std::string_view line : lines_of(text)) {
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
     if (updates.size() == kMaxRefUpdates) {
       return fail(ErrorKind::kQuota, "limit.ref_updates",
                   "this push changes more than " + std::to_string(kMaxRefUpdates) +

@@ -127,8 +127,8 @@ class GitSearch {
     if (!text && is_nothing(text.error())) return {};
     if (!text) return fail(text.error());
     size_t count = 0;
-    for (const std::string_view line : lines_of(*text)) {
-      if (count == kMaxSubmodules) break;
+    for (std::string_view rest = *text; !rest.empty() && count < kMaxSubmodules;) {
+      const std::string_view line = take_line(rest);
       const size_t equals = line.find('=');
       if (equals == line.npos) continue;
       constexpr std::string_view kAround = " \t\r\"";

@@ -571,8 +571,9 @@ void note_package(const Directory& root, ProjectSurvey& found) {
 }
 
 /// Finds `target: …`, but not `name := value` or pattern rules.
-void note_make_targets(const std::string& makefile, ProjectSurvey& found) {
-  for (const std::string_view line : lines_of(makefile)) {
+void note_make_targets(std::string_view makefile, ProjectSurvey& found) {
+  while (!makefile.empty()) {
+    const std::string_view line = take_line(makefile);
     const size_t colon = line.find(':');
     if (colon == line.npos || colon == 0 || line.starts_with('\t') || line.starts_with('#')) {
       continue;
