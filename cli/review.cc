@@ -133,8 +133,6 @@ Result<CommitOutcome> Review::commit(const ReviewedState& seen, const std::strin
   return transaction.commit(request);
 }
 
-namespace {}  // namespace
-
 Result<int> run_review(Session& session) {
   GALLEY_ASSIGN(Review review, Review::open(session));
   return session.arguments().tty ? review_on_terminal(session, review)

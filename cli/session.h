@@ -129,7 +129,7 @@ inline constexpr int kExitNo = 1;
 inline constexpr int kExitMalformed = 2;
 inline constexpr int kExitFailure = 3;
 
-/// The function of a command. Returns the exit status; an error is still to be reported.
+/// The function of a command. Returns the exit status, or an error that is still to be reported.
 using CommandFunction = Result<int> (*)(Session& session);
 
 }  // namespace galley

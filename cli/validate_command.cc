@@ -77,8 +77,6 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
   return {};
 }
 
-// --- validate -------------------------------------------------------------------------------
-
 }  // namespace
 
 Result<int> run_validate(Session& session) {

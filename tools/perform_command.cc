@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/sandbox_denials.h"

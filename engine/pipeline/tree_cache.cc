@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/parallel.h"
+#include "base/printable.h"
 #include "engine/pipeline/trust.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/user_state.h"

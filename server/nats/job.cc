@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/printable.h"
+#include "engine/policy/finding.h"
 #include "tools/json_input.h"
 #include "tools/redactor.h"
 
@@ -19,7 +20,6 @@ constexpr size_t kMostNameBytes = 4'096;
 constexpr size_t kMostMessageBytes = size_t{64} << 10U;
 constexpr size_t kMostFindingBytes = 1'000;
 constexpr size_t kMostShownOutputBytes = size_t{64} << 10U;  ///< of all findings of a receipt
-constexpr std::array<std::string_view, 3> kSeverities = {"note", "warning", "error"};
 constexpr std::array<std::string_view, 3> kPriorities = {"high", "normal", "low"};
 constexpr std::array<std::string_view, 5> kOutcomes = {"committed", "unchanged", "refused",
                                                        "conflict", "dead"};
@@ -75,7 +75,7 @@ Result<std::vector<std::string>> validators_of(const json& job) {
 /// `output_bytes` is what is left for the output of findings.
 nlohmann::ordered_json json_of(const Finding& finding, size_t& output_bytes) {
   nlohmann::ordered_json text = {{"rule", finding.rule},
-                                 {"severity", kSeverities[static_cast<size_t>(finding.severity)]}};
+                                 {"severity", severity_name(finding.severity)}};
   if (!finding.path.empty()) text["path"] = finding.path;
   if (finding.line != 0) text["line"] = finding.line;
   text["message"] = public_text(finding.message, kMostFindingBytes);

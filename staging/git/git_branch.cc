@@ -1,6 +1,5 @@
 #include "staging/git/git_branch.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string_view>
