@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "engine/audit/audit_chain.h"
 #include "tools/json_input.h"
 
@@ -307,6 +308,7 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
   const std::string id(execution);
   bool is_known = false;
   std::string unchanging;  // the tool of a call with this id that changed no path
+  bool has_failed = false;
   Forks forks;
   const auto take = [&](const json& record) {
     if (std::string child = fork_of(record); !child.empty()) {
@@ -314,8 +316,9 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
     }
     if (text_member(record, "execution_id") != id) return;
     if (!record.contains("changed")) {
-      if (text_member(record, "kind") == "call")
-        unchanging = printable_line(text_member(record, "tool"));
+      if (text_member(record, "kind") != "call") return;
+      unchanging = text_member(record, "tool");
+      has_failed = record.contains("error");
       return;
     }
     found.open_tx = text_member(record, "tx");
@@ -324,9 +327,12 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
   };
   GALLEY_TRY(for_each_record_with(state_root, {id, R"("kind":"fork")"}, take));
   if (!is_known && !unchanging.empty()) {
-    return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
-                id + " is a call of '" + unchanging + "' that changed no file; if " + unchanging +
-                    " has a rollback tool, it is named by: galley tools show " + unchanging);
+    return fail(
+        ErrorKind::kNotFound, "rollback.unknown_execution",
+        id + " is a call of '" + printable_line(unchanging) + "' that changed no file" +
+            (has_failed ? std::string(", because it failed")
+                        : "; this shows its rollback tool, if it has one: galley tools show " +
+                              shell_word(unchanging)));
   }
   if (!is_known || id.empty() || found.open_tx.empty()) {
     return fail(ErrorKind::kNotFound, "rollback.unknown_execution",

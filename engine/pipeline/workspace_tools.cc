@@ -58,9 +58,9 @@ Result<std::vector<ToolInfo>> Workspace::tools(const std::string& agent) const {
       ToolView(*registry, state_->rules.caller(agent), state_->tools.mode()).list();
   const Policy policy(state_->rules.config);
   const std::string_view profile_name = policy.tool_profile(agent);
-  const auto profile = profile_named(profile_name);  // without one each tool is allowed
+  const auto profile = profile_named(profile_name);
   std::erase_if(listed, [&](const ToolInfo& info) {
-    const bool is_in_profile = profile_name.empty() || !profile || (*profile)->shows(info.name);
+    const bool is_in_profile = profile_name.empty() || (profile && (*profile)->shows(info.name));
     return !is_in_profile ||
            policy.judge_tool(info.name, Principals(agent)).decision == Decision::kDeny;
   });

@@ -625,6 +625,8 @@ class Editing(McpCase):
         client = self.connect("--agent", "looker")
         denied = client.call("Write", file="a.txt", content="x")
         self.assertEqual(denied["structuredContent"]["error"]["code"], "EPERMISSION")
+        listed = [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]]
+        self.assertEqual([name for name in listed if not name.startswith("galley_")], ["Read"])
 
     # Limit: kMaxCompletedPaths of server/session/workspace_features.h
     # Limit: kMaxListedCommits of server/session/workspace_features.h
@@ -638,8 +640,6 @@ class Editing(McpCase):
         self.assertIn("+new", diff["text"])
         file = client.ask("resources/read", {"uri": f"galley://tx/{tx}/files/new.txt"})["result"]["contents"][0]
         self.assertEqual(file["text"], "new\n")
-        listed = [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]]
-        self.assertEqual([name for name in listed if not name.startswith("galley_")], ["Read"])
         missing = client.ask("resources/read", {"uri": "galley://tx/nothing/diff"})
         self.assertEqual(missing["error"]["code"], -32602)
         prompt = client.ask("prompts/get", {"name": "review_transaction", "arguments": {"tx": tx}})["result"]
