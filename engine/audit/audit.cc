@@ -360,8 +360,7 @@ Result<std::string> rename_aside(const WritableDirectory& directory, const RelPa
                                  const std::string& before, const std::string& after) {
   for (int number = 1; number <= kMaxClosedLogs; ++number) {
     std::string name = before + std::to_string(number) + after;
-    auto moved =
-        directory.rename(path, directory, name_of(name.c_str()), RenameMode::kNoReplace);
+    auto moved = directory.rename(path, directory, name_of(name.c_str()), RenameMode::kNoReplace);
     if (moved) return name;
     if (moved.error().os_error != EEXIST) return fail(moved.error());
   }
@@ -403,8 +402,7 @@ Result<std::string> AuditLog::begin_new_log() {
   if (is_sound) return std::string();
   nlohmann::ordered_json output;
   GALLEY_ASSIGN(const auto whole, hash_of_log(*directory_));
-  GALLEY_ASSIGN(std::string name,
-                rename_aside(*directory_, name_of(kLogName), "audit.", ".jsonl"));
+  GALLEY_ASSIGN(std::string name, rename_aside(*directory_, name_of(kLogName), "audit.", ".jsonl"));
   output["closed"] = name;
   if (whole) output["closed_sha256"] = whole->hex();
   if (found && found->sound.seq > 0) {

@@ -17,7 +17,8 @@ constexpr ConfigKeyText kTexts[] = {
      "Required: globs of the paths that the rule is about; the last one that matches counts, and "
      "`!` excludes.",
      ""},
-    {"policy.rule[].agents", "Agents that the rule applies to (`*` and `?` match); empty or `*`: everyone, also a person.",
+    {"policy.rule[].agents",
+     "Agents that the rule applies to (`*` and `?` match); empty or `*`: everyone, also a person.",
      ""},
     {"policy.rule[].operations",
      "Operations that the rule applies to; empty: all three. A move is a delete and a create.", ""},

@@ -97,10 +97,16 @@ AgentTool shell_tool(const char* name, std::array<const char*, 3> command_direct
 
 /// The tools of the agents in the versions of AgentProgram::tested (docs/agents.md).
 const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
-  static const std::vector<std::string_view> kIdleOfCodex = {
-      "timeout_ms",          "login",         "tty",         "yield_time_ms", "max_output_tokens",
-      "sandbox_permissions", "justification", "prefix_rule", "additional_permissions",
-      "with_escalated_permissions"};
+  static const std::vector<std::string_view> kIdleOfCodex = {"timeout_ms",
+                                                             "login",
+                                                             "tty",
+                                                             "yield_time_ms",
+                                                             "max_output_tokens",
+                                                             "sandbox_permissions",
+                                                             "justification",
+                                                             "prefix_rule",
+                                                             "additional_permissions",
+                                                             "with_escalated_permissions"};
   // Claude Code and codex; codex reports every shell to a hook as `Bash`.
   static const std::vector<AgentTool> kPreToolUse = {
       edit_tool("Edit", false),

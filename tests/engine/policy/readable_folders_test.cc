@@ -54,12 +54,27 @@ TEST(ReadableFolders, FoldersOfSecretsAreRefusedInEverySpelling) {
 }
 
 TEST(WritableFolders, FoldersOfSecretsAndServicesAreRefused) {
-  for (const char* folder :
-       {"/home/ann/.ssh", "/home/ann/.ssh/keys", "/home/ann/.config", "/home/ann/.config/galley",
-        "/home/ann/.local/state", "/home/ann/.local/state/galley/trust", "/home/ann/.aws", "/var",
-        "/var/lib", "/var/lib/x", "/var/spool/cron", "/var/mail", "/var/log", "/home", "/home/bob",
-        "/root", "/home/bob/.ssh", "/srv/people/eve/.gnupg/x", "/root/.aws",
-        "/home/ann/.config/google-chrome", "/home/ann/.config/rclone"}) {
+  for (const char* folder : {"/home/ann/.ssh",
+                             "/home/ann/.ssh/keys",
+                             "/home/ann/.config",
+                             "/home/ann/.config/galley",
+                             "/home/ann/.local/state",
+                             "/home/ann/.local/state/galley/trust",
+                             "/home/ann/.aws",
+                             "/var",
+                             "/var/lib",
+                             "/var/lib/x",
+                             "/var/spool/cron",
+                             "/var/mail",
+                             "/var/log",
+                             "/home",
+                             "/home/bob",
+                             "/root",
+                             "/home/bob/.ssh",
+                             "/srv/people/eve/.gnupg/x",
+                             "/root/.aws",
+                             "/home/ann/.config/google-chrome",
+                             "/home/ann/.config/rclone"}) {
     EXPECT_NE(objection_to_writable(folder, "/home/ann"), "") << folder;
   }
 }
