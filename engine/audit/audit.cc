@@ -368,7 +368,7 @@ Result<std::string> rename_aside(const WritableDirectory& directory, const RelPa
               "there are too many closed audit logs in .galley; move some of them elsewhere");
 }
 
-/// Renames what stands in the place of the anchor or of its folders.
+/// Renames objects of another kind in the place of the anchor or of its folders.
 Result<void> clear_place_of_head(const WritableDirectory& directory, const RelPath& head) {
   std::vector<RelPath> places = {head, name_of(kEarlierHeadName)};
   for (RelPath above = head.parent(); !above.is_root(); above = above.parent()) {

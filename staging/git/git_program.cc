@@ -261,7 +261,7 @@ Result<void> GitProgram::check_own_files() const {
   if (const auto places = GitFiles(here, geteuid()).find()) {
     look_at(places->work_tree + "/.gitignore");
     look_at(places->work_tree + "/.gitattributes");
-    look_in(places->own);
+    if (places->own != places->common) look_in(places->own);
     for (const char* folder : {"", "/info", "/logs", "/objects", "/objects/info", "/objects/pack",
                                "/refs", "/refs/heads"}) {
       look_in(places->common + folder);
@@ -269,7 +269,8 @@ Result<void> GitProgram::check_own_files() const {
     constexpr std::string_view kBranch = "ref: ";
     const auto head = waiting.empty() ? read_host_file(places->own + "/HEAD", kMaxDotGitBytes)
                                       : Result<std::string>(std::string());
-    if (head && head->starts_with(kBranch)) {
+    // git takes no name with "..".
+    if (head && head->starts_with(kBranch) && head->find("..") == head->npos) {
       look_at(places->common + "/" + std::string(trim_end(head->substr(kBranch.size()), "\r\n")));
     }
   } else {
