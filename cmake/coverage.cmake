@@ -1,7 +1,7 @@
 # An additional build for scripts/coverage: the sources of tools/ with line counters, and their
 # tests. The lower rooms are linked as they are, so this takes about a minute.
-file(GLOB counted_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cc)
-add_library(galley_tools_counted STATIC EXCLUDE_FROM_ALL ${counted_sources} ${catalogue_source})
+get_target_property(counted_sources galley_tools SOURCES)
+add_library(galley_tools_counted STATIC EXCLUDE_FROM_ALL ${counted_sources})
 get_target_property(counted_links galley_tools LINK_LIBRARIES)
 target_link_libraries(galley_tools_counted PUBLIC ${counted_links})
 target_include_directories(galley_tools_counted PUBLIC
