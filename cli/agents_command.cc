@@ -15,6 +15,7 @@
 #include "cli/person.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/trust.h"
+#include "engine/policy/agent_files.h"
 #include "server/agents/agent_programs.h"
 #include "server/agents/hook_switches.h"
 #include "staging/fs/disk_directory.h"
@@ -34,6 +35,15 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+/// The folder that a variable of an agent names, else `usual`. As agents do, it takes a relative
+/// name from the current folder. By the XDG base directory specification such a name is ignored.
+std::string agent_folder(const char* variable, const std::string& usual, const std::string& here) {
+  const std::string named = environment(variable);
+  const bool is_named = !named.empty() && !std::string_view(variable).starts_with("XDG_");
+  if (named.starts_with('/')) return named;
+  return is_named ? normalized_path(here + "/" + named) : usual;
+}
+
 Result<AgentPlaces> agent_places() {
   GALLEY_ASSIGN(const std::string here, absolute_path("."));
   GALLEY_ASSIGN(const UserSettings user, load_user_settings());
@@ -45,10 +55,12 @@ Result<AgentPlaces> agent_places() {
     return fail(ErrorKind::kUsage, "agents.no_home",
                 "HOME is not a directory, so the files of agents cannot be found; set HOME");
   }
-  const std::string config = environment("XDG_CONFIG_HOME");
-  places.config_home = config.starts_with('/') ? config : places.home + "/.config";
-  const std::string codex = environment("CODEX_HOME");
-  places.codex_home = codex.starts_with('/') ? codex : places.home + "/.codex";
+  places.config_home = agent_folder("XDG_CONFIG_HOME", places.home + "/.config", here);
+  places.codex_home = agent_folder("CODEX_HOME", places.home + "/.codex", here);
+  places.claude_home = agent_folder("CLAUDE_CONFIG_DIR", places.home + "/.claude", here);
+  const bool is_usual = environment("CLAUDE_CONFIG_DIR").empty();
+  places.claude_file = (is_usual ? places.home : places.claude_home) + "/.claude.json";
+  places.gemini_home = agent_folder("GEMINI_CLI_HOME", places.home, here) + "/.gemini";
   return places;
 }
 
@@ -104,10 +116,24 @@ std::string project_of(AgentScope scope, const AgentPlaces& places) {
   return scope == AgentScope::kProject ? places.project : std::string();
 }
 
+/// The policy keeps agents from their files in a workspace only where agents usually have them.
+Result<void> check_protected(const PlannedEntry& planned, const AgentPlaces& places) {
+  const auto inside = RelPath::parse_within(planned.file, places.project);
+  const bool is_config = planned.entry.part == AgentPart::kMcp ||
+                         planned.entry.part == AgentPart::kHook ||
+                         planned.entry.part == AgentPart::kCommands;
+  if (!inside || !is_config || is_agent_file(*inside)) return {};
+  return fail(ErrorKind::kRefused, "agents.folder_in_workspace",
+              planned.file +
+                  " is in the workspace, where every agent could change it; let the "
+                  "variable of the agent name a folder elsewhere");
+}
+
 Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& places,
                   PlannedFiles& files) {
   const std::string project = project_of(planned.scope, places);
   GALLEY_ASSIGN(planned.file, file_of(planned.entry, project));
+  if (is_install) GALLEY_TRY(check_protected(planned, places));
   auto known = files.find(planned.file);
   if (known == files.end()) {
     GALLEY_ASSIGN(ConfigFile file, ConfigFile::read(planned.file, project));

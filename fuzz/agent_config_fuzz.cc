@@ -10,7 +10,8 @@
 namespace {
 
 const galley::AgentPlaces& places() {
-  static const galley::AgentPlaces kPlaces = {"/p", "/h", "/h/.config", "/h/.codex"};
+  static const galley::AgentPlaces kPlaces = {
+      "/p", "/h", "/h/.config", "/h/.codex", "/h/.claude", "/h/.claude.json", "/h/.gemini"};
   return kPlaces;
 }
 

@@ -105,7 +105,7 @@ void add_gemini_hooks(AgentEntry& out) {
 AgentEntry claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
   if (part == AgentPart::kHook) {
-    const std::string folder = in(is_user ? places.home : places.project, kClaudeFolder);
+    const std::string folder = is_user ? places.claude_home : in(places.project, kClaudeFolder);
     AgentEntry out{part, {folder + "/settings.json"}, {}, false, {folder}, ""};
     add_claude_hooks(out);
     if (!is_user) out.next_step = "Claude Code" + std::string(kNotBelow);
@@ -115,7 +115,7 @@ AgentEntry claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& pla
   value["args"] = {"mcp", "--agent", "claude"};
   return AgentEntry{
       part,
-      {is_user ? in(places.home, kClaudeUserFile) : in(places.project, kClaudeServers)},
+      {is_user ? places.claude_file : in(places.project, kClaudeServers)},
       {JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false)},
       false,
       {},
@@ -124,7 +124,7 @@ AgentEntry claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& pla
 
 AgentEntry gemini_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
-  const std::string folder = in(is_user ? places.home : places.project, kGeminiFolder);
+  const std::string folder = is_user ? places.gemini_home : in(places.project, kGeminiFolder);
   AgentEntry out{part, {folder + "/settings.json"}, {}, false, {folder}, ""};
   if (part == AgentPart::kHook) {
     add_gemini_hooks(out);
@@ -236,9 +236,9 @@ AgentEntry command_entry(std::string_view agent, const std::string& folder,
 std::vector<AgentEntry> command_entries(std::string_view agent, AgentScope scope,
                                         const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
-  std::string folder = in(is_user ? places.home : places.project, kClaudeFolder);
+  std::string folder = is_user ? places.claude_home : in(places.project, kClaudeFolder);
   if (agent == "codex") folder = is_user ? places.codex_home : in(places.project, kCodexFolder);
-  if (agent == "gemini") folder = in(is_user ? places.home : places.project, kGeminiFolder);
+  if (agent == "gemini") folder = is_user ? places.gemini_home : in(places.project, kGeminiFolder);
   if (agent == "opencode") {
     folder = is_user ? places.config_home + "/opencode" : in(places.project, kOpencodeFolder);
   }

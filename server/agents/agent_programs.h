@@ -67,6 +67,9 @@ struct AgentPlaces {
   std::string home;         ///< `HOME`
   std::string config_home;  ///< `XDG_CONFIG_HOME`, or `~/.config`
   std::string codex_home;   ///< `CODEX_HOME`, or `~/.codex`
+  std::string claude_home;  ///< `CLAUDE_CONFIG_DIR`, or `~/.claude`
+  std::string claude_file;  ///< `.claude.json` in `CLAUDE_CONFIG_DIR`, or in the home
+  std::string gemini_home;  ///< `.gemini` in `GEMINI_CLI_HOME`, or in the home
 };
 
 /// The entry that Galley writes into one file for one part.

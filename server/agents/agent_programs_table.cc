@@ -65,7 +65,7 @@ AgentProgram gemini() {
   agent.title = "Gemini CLI";
   agent.tested = "0.61";
   agent.usual = AgentScope::kProject;
-  agent.state = {{"", ".gemini", ""}};
+  agent.state = {{"GEMINI_CLI_HOME", "", ".gemini"}};
   agent.variables = {"GEMINI_API_KEY",
                      "GOOGLE_API_KEY",
                      "GOOGLE_CLOUD_PROJECT",

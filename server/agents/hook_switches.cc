@@ -80,11 +80,11 @@ std::vector<std::string> hook_switch_files(std::string_view agent, const AgentPl
   if (agent == "claude") {
     return {in(places.project, kClaudeFolder, "/settings.local.json"),
             in(places.project, kClaudeFolder, "/settings.json"),
-            in(places.home, kClaudeFolder, "/settings.json")};
+            places.claude_home + "/settings.json"};
   }
   if (agent == "gemini") {
     return {in(places.project, kGeminiFolder, "/settings.json"),
-            in(places.home, kGeminiFolder, "/settings.json")};
+            places.gemini_home + "/settings.json"};
   }
   if (agent == "codex") {
     return {in(places.project, kCodexFolder, "/config.toml"), places.codex_home + "/config.toml"};

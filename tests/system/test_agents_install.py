@@ -89,7 +89,7 @@ class InstallCase(SystemCase):
         self.programs.mkdir()
         (self.programs / "galley").symlink_to(Path(GALLEY).resolve())
         self.environment.update(HOME=str(self.home), PATH=f"{self.programs}:{os.environ['PATH']}")
-        for name in ("CODEX_HOME", "GALLEY_SANDBOX"):
+        for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "GALLEY_SANDBOX"):
             self.environment.pop(name, None)
             os.environ.pop(name, None)
 
@@ -188,6 +188,24 @@ class RoundTrip(InstallCase):
         self.assertIn("[mcp_servers.galley]\n", text)
         for event in ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop"):
             self.assertIn(f"[[hooks.{event}.hooks]]\n", text)
+
+    def test_the_folder_that_an_agents_variable_names_is_used(self):
+        own = self.scratch / "own"
+        own.mkdir()
+        files = {"codex": ("CODEX_HOME", ["config.toml", "skills/galley-undo/SKILL.md"]),
+                 "claude": ("CLAUDE_CONFIG_DIR", ["settings.json", ".claude.json", "commands/galley-undo.md"]),
+                 "gemini": ("GEMINI_CLI_HOME", [".gemini/settings.json", ".gemini/commands/galley-undo.toml"])}
+        for agent, (variable, names) in files.items():
+            if agent != "gemini":  # a folder .gemini is protected everywhere
+                refused = self.agents("install", agent, "--user", "--yes", env={variable: "here"}, expect=1)
+                self.assertEqual(json.loads(refused.stdout)["reason"], "agents.folder_in_workspace")
+                self.assertFalse((self.work / "here").exists())
+            for value in (str(own), "../own"):
+                with self.subTest(f"{variable}={value}"):
+                    for verb, is_there in (("install", True), ("uninstall", False)):
+                        self.agents(verb, agent, "--user", "--yes", env={variable: value})
+                        self.assertEqual([(own / name).exists() for name in names], [is_there] * len(names))
+                    self.assertEqual(list(self.home.iterdir()), [])
 
     def test_a_second_hook_of_an_agent_is_told(self):
         for agent in ("claude", "gemini", "opencode", "codex"):

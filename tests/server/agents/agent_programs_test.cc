@@ -26,7 +26,9 @@ void expect_agent_files(const AgentEntry& entry) {
 
 TEST(AgentPrograms, EveryInstalledFileIsAnAgentFile) {
   // The home may be a workspace, too.
-  const AgentPlaces places = {"/project", "/project", "/project/.config", "/project/.codex"};
+  const AgentPlaces places = {"/project",        "/project",         "/project/.config",
+                              "/project/.codex", "/project/.claude", "/project/.claude.json",
+                              "/project/.gemini"};
   size_t files = 0;
   for (const AgentProgram& program : agent_programs()) {
     for (const AgentPart part : {AgentPart::kMcp, AgentPart::kHook, AgentPart::kCommands}) {

@@ -12,7 +12,8 @@
 namespace galley {
 namespace {
 
-const AgentPlaces kPlaces = {"/p", "/h", "/h/.config", "/h/.codex"};
+const AgentPlaces kPlaces = {
+    "/p", "/h", "/h/.config", "/h/.codex", "/h/.claude", "/h/.claude.json", "/h/.gemini"};
 
 AgentEntry entry_of(const char* agent, AgentPart part) {
   auto entries = agent_entries(agent, part, AgentScope::kProject, kPlaces);
