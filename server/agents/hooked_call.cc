@@ -15,6 +15,10 @@ namespace {
 using nlohmann::json;
 using HookAction = HookedCall::HookAction;
 
+/// Agents start a shell with the command as one word, which Linux limits to 128 KiB with its NUL
+/// (execve(2), MAX_ARG_STRLEN).
+constexpr size_t kMaxCommandBytes = (size_t{128} << 10U) - 1;
+
 /// Prefixes of `galley mcp`'s tools in codex and Claude Code, Gemini CLI and opencode.
 constexpr std::array<std::string_view, 3> kOwnPrefixes = {"mcp__galley__", "mcp_galley_",
                                                           "galley_"};
@@ -240,7 +244,16 @@ Result<HookAction> command_of(const AgentTool& tool, const HookRequest& request,
     return HookAction(HookedCall::Edit{
         "apply_patch", {{"input", std::move(found->patch)}}, std::move(found->directory)});
   }
-  GALLEY_ASSIGN(new_command, staged_text(staged, text));
+  GALLEY_ASSIGN(std::string line, staged_text(staged, text));
+  if (line.size() > kMaxCommandBytes) {
+    return Error{ErrorKind::kQuota, "hook.command_too_long",
+                 "the command takes " + std::to_string(line.size()) +
+                     " bytes in the sandbox, quotes included, and a shell can be given " +
+                     std::to_string(kMaxCommandBytes) +
+                     "; write the text with the tool for files, and run a shorter command",
+                 "", 0};
+  }
+  new_command = std::move(line);
   return HookAction(std::move(staged_call));
 }
 

@@ -269,6 +269,25 @@ TEST(HookedCall, ACommandThatItMadeStaysAsItIs) {
   }
 }
 
+TEST(HookedCall, ACommandThatNoShellCanBeGivenIsRefused) {
+  const auto replaced = [](const std::string& text) { return action("Bash", {{"command", text}}); };
+  const auto length = [&](const std::string& text) {
+    const auto call = replaced(text);
+    return call ? std::get<HookedCall::Command>(*call).input["command"].get<std::string>().size()
+                : 0;
+  };
+  constexpr size_t kMost = 131'071;
+  const size_t around = length("echo a") - 6;
+  EXPECT_EQ(length("echo " + std::string(kMost - around - 5, 'a')), kMost);
+  // An apostrophe takes four bytes in quotes.
+  for (const std::string& text : {"echo " + std::string(kMost - around - 4, 'a'),
+                                  "echo \"" + std::string(40'000, '\'') + "\""}) {
+    const auto call = replaced(text);
+    ASSERT_FALSE(call.has_value());
+    EXPECT_EQ(call.error().reason, "hook.command_too_long");
+  }
+}
+
 TEST(HookedCall, AnUnknownToolIsRefused) {
   const auto unknown = action("Teleport", json::object());
   ASSERT_FALSE(unknown.has_value());
