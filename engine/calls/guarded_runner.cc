@@ -33,14 +33,15 @@ Number tighter(Number asked, Number allowed) {
 /// Tells whether git ignores a path. Git's files are read when a command first leaves a file.
 class GitIgnore {
  public:
-  GitIgnore(std::string workspace, const Clock& clock)
-      : workspace_(std::move(workspace)), clock_(&clock) {}
+  GitIgnore(std::string workspace, bool is_checkout, const Clock& clock)
+      : workspace_(std::move(workspace)), is_checkout_(is_checkout), clock_(&clock) {}
 
   Result<IgnoreAnswer> operator()(const RelPath& path, bool is_directory,
                                   const Deadline& deadline) {
     const std::lock_guard lock(mutex_);
     if (!files_) {
-      GALLEY_ASSIGN(IgnoreFiles opened, IgnoreFiles::open(workspace_));
+      GALLEY_ASSIGN(IgnoreFiles opened, is_checkout_ ? IgnoreFiles::open_checkout(workspace_)
+                                                     : IgnoreFiles::open(workspace_));
       files_.emplace(std::move(opened));
     }
     const auto began = clock_->steady();
@@ -66,6 +67,7 @@ class GitIgnore {
  private:
   std::mutex mutex_;
   std::string workspace_;
+  bool is_checkout_;
   const Clock* clock_;
   std::optional<IgnoreFiles> files_;
   std::chrono::nanoseconds left_ = kMaxIgnoreTime;
@@ -98,7 +100,7 @@ class GuardedRunner final : public CommandRunner {
         options_(std::move(options)),
         clock_(&clock),
         programs_(config, options_.who, options_.workspace),
-        ignore_(std::make_shared<GitIgnore>(options_.workspace, clock)) {}
+        ignore_(std::make_shared<GitIgnore>(options_.workspace, options_.is_checkout, clock)) {}
 
   Result<CommandResult> run(const Command& command, Overlay& overlay) override {
     GALLEY_ASSIGN(const Command bounded_command, checked(command, false));
@@ -212,7 +214,9 @@ class GuardedRunner final : public CommandRunner {
     options.allow_copy = config_->sandbox.fallback == SandboxFallback::kCopy;
     options.pass_environment = config_->sandbox.environment;
     options.readable = *readable_;
-    options.git_common = GitFiles(options_.workspace, effective_user()).repository_elsewhere();
+    if (!options_.is_checkout) {
+      options.git_common = GitFiles(options_.workspace, effective_user()).repository_elsewhere();
+    }
     options.is_ignored = [ignore = ignore_](const RelPath& path, bool is_directory,
                                             const Deadline& deadline) {
       return (*ignore)(path, is_directory, deadline);
@@ -252,7 +256,7 @@ AskedLimits bounded(AskedLimits limits, const SandboxConfig& config) {
 }
 
 IgnoreRule git_ignore_rule(const std::string& workspace, const Clock& clock) {
-  return [ignore = std::make_shared<GitIgnore>(workspace, clock)](
+  return [ignore = std::make_shared<GitIgnore>(workspace, false, clock)](
              const RelPath& path, bool is_directory, const Deadline& deadline) {
     return (*ignore)(path, is_directory, deadline);
   };

@@ -19,6 +19,7 @@ inline constexpr std::chrono::milliseconds kMaxIgnoreTime{10'000};
 /// The options of a runner for one transaction.
 struct GuardedRunnerOptions {
   std::string workspace;                       ///< absolute path of the root
+  bool is_checkout = false;                    ///< the root is a tree of git without a repository
   Principals who;                              ///< their rules apply
   std::string layer_home;                      ///< as SandboxOptions::layer_home
   std::string keep_home;                       ///< as SandboxOptions::keep_home

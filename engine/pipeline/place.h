@@ -24,8 +24,10 @@ class GitBranch;
 struct WorkspaceTree {
   std::shared_ptr<const Directory> files;
   std::function<std::string()> name;  ///< as ProposedTree's base_name: it identifies the files
-  /// Makes a runner of commands on `files`. It may borrow the configuration and the clock.
-  std::function<std::unique_ptr<CommandRunner>(const Config&, const Principals&, const Clock&)>
+  /// Makes a runner of commands on `files`. It may borrow the configuration and the clock. The last
+  /// argument is GuardedRunnerOptions::scratch_home.
+  std::function<std::unique_ptr<CommandRunner>(const Config&, const Principals&, const Clock&,
+                                               std::function<Result<std::string>()>)>
       make_runner;
   std::shared_ptr<const GitBranch> branch;  ///< gets the commits; null: the tree is read-only
   std::string rules;  ///< of a branch: the id of galley.toml at the open; empty: none

@@ -197,7 +197,7 @@ CommandRunner* Toolbox::runner_for(const Principals& who) {
   std::unique_ptr<CommandRunner>& runner = runners_[{who, kept_->state() != nullptr}];
   if (runner != nullptr) return runner.get();
   if (place_->tree != nullptr) {
-    runner = place_->tree->make_runner(rules_->config, who, place_->clock());
+    runner = place_->tree->make_runner(rules_->config, who, place_->clock(), {});
     return runner.get();
   }
   GuardedRunnerOptions runner_options;

@@ -49,9 +49,12 @@ struct Transaction::State {
   /// Returns the runner of this transaction's commands. Its layers last until the transaction ends.
   CommandRunner* runner() {
     if (workspace->tools.given_runner() != nullptr) return workspace->tools.given_runner();
+    std::function<Result<std::string>()> scratch_home;
+    if (stage) scratch_home = [this] { return ensure_scratch_home(stage->directory()); };
     if (own_runner == nullptr && workspace->place.tree != nullptr) {
-      own_runner = workspace->place.tree->make_runner(workspace->rules.config, options.principals(),
-                                                      workspace->place.clock());
+      own_runner =
+          workspace->place.tree->make_runner(workspace->rules.config, options.principals(),
+                                             workspace->place.clock(), std::move(scratch_home));
     }
     if (own_runner == nullptr) {
       GuardedRunnerOptions runner_options;
@@ -61,8 +64,8 @@ struct Transaction::State {
       runner_options.before_first = [this] { return workspace->persistent.check_owner(); };
       if (stage) {
         runner_options.layer_home = workspace->persistent.own_path("stage/" + stage->id());
-        runner_options.scratch_home = [this] { return ensure_scratch_home(stage->directory()); };
       }
+      runner_options.scratch_home = std::move(scratch_home);
       own_runner = make_guarded_runner(workspace->rules.config, std::move(runner_options),
                                        workspace->place.clock());
     }

@@ -32,9 +32,11 @@ Result<std::unique_ptr<Workspace>> open_shown(const GitLayout& layout, TreeRunne
                                               WorkspaceOptions options) {
   runs.home = repository_cache_path(layout.common_directory, layout.work_tree);
   tree->name = runs.tree;
-  tree->make_runner = [runs](const Config& config, const Principals& who, const Clock& clock) {
+  tree->make_runner = [runs](const Config& config, const Principals& who, const Clock& clock,
+                             std::function<Result<std::string>()> scratch_home) {
     TreeRunnerOptions own = runs;
     own.who = who;
+    own.scratch_home = std::move(scratch_home);
     return make_tree_runner(config, std::move(own), clock);
   };
   options.tree = std::move(tree);
@@ -116,7 +118,15 @@ class TreeRunner final : public CommandRunner {
     GALLEY_ASSIGN(place->tree, TreeCache(options_.git, *options_.trees, home).lay_out(wanted));
     GuardedRunnerOptions guarded;
     guarded.workspace = place->tree.path;
+    guarded.is_checkout = true;
     guarded.who = options_.who;
+    if (options_.scratch_home) {
+      // One for each tree: what an earlier tree ignored may be a file of this one.
+      guarded.scratch_home = [this, wanted]() -> Result<std::string> {
+        GALLEY_ASSIGN(const std::string all, options_.scratch_home());
+        return all + "/" + wanted;
+      };
+    }
     guarded.keep_home = home + "/keep";
     GALLEY_TRY(make_disk_directory(guarded.keep_home, kPrivateDirectory));
     place->runner = make_guarded_runner(*config_, std::move(guarded), *clock_);

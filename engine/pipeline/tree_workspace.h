@@ -39,6 +39,7 @@ struct TreeRunnerOptions {
   std::function<std::string()> tree;  ///< the base of the next command, which is laid out
   std::string home;  ///< see TreeCache; empty: a private directory that is removed with the runner
   Principals who;
+  std::function<Result<std::string>()> scratch_home = {};  ///< as in GuardedRunnerOptions
 };
 
 /// Runs commands in the sandbox on a git tree. A tree is laid out for its first command.

@@ -78,6 +78,16 @@ Result<IgnoreFiles> IgnoreFiles::open(const std::string& workspace) {
   return files;
 }
 
+Result<IgnoreFiles> IgnoreFiles::open_checkout(const std::string& folder) {
+  IgnoreFiles files;
+  GALLEY_ASSIGN(files.work_tree_, open_disk_directory(folder));
+  files.is_checkout_ = true;
+  files.rules_ = std::make_unique<IgnoreRules>([tree = files.work_tree_](const RelPath& directory) {
+    return ignore_file(*tree, directory);
+  });
+  return files;
+}
+
 Result<IgnoreAnswer> IgnoreFiles::answer(const RelPath& path, bool is_directory,
                                          const Deadline& deadline, const Clock& clock) {
   if (!rules_) return IgnoreAnswer::kCounts;
@@ -89,6 +99,12 @@ Result<IgnoreAnswer> IgnoreFiles::answer_within(const RelPath& whole, bool is_di
                                                 const IgnoreRules::ShouldStop& should_stop) {
   GALLEY_ASSIGN(const IgnoreAnswer answer, rules_->answer(whole, is_directory, should_stop));
   if (answer != IgnoreAnswer::kIgnored) return answer;
+  if (is_checkout_) {
+    const auto stat = work_tree_->stat(whole);
+    if (!stat || stat->kind == FileKind::kAbsent) return answer;
+    const bool holds = is_directory && stat->kind == FileKind::kDirectory;
+    return holds ? IgnoreAnswer::kHoldsTracked : IgnoreAnswer::kCounts;
+  }
   const RelPath repository = repository_of(whole.parent());
   if (repository.is_root()) return answer;
   GALLEY_ASSIGN(const IgnoreAnswer folder, answer_within(repository, true, should_stop));

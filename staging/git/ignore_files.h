@@ -29,6 +29,10 @@ class IgnoreFiles {
   /// nothing is ignored.
   static Result<IgnoreFiles> open(const std::string& workspace);
 
+  /// Reads the rules of a tree that was checked out into `folder` (absolute) without a repository:
+  /// those of its .gitignore files. What the tree contains counts as tracked.
+  static Result<IgnoreFiles> open_checkout(const std::string& folder);
+
   /// Returns how git treats a path of the workspace. A path in the index is never ignored, nor is
   /// one in the index of a repository or submodule below, if its folder is not ignored.
   /// Errors: kTimeout `ignore.stopped` when the deadline passes.
@@ -50,8 +54,9 @@ class IgnoreFiles {
   std::shared_ptr<const Directory> work_tree_;  ///< null: not in a work tree
   RelPath prefix_ = RelPath::root();            ///< of the workspace within the work tree
   std::unique_ptr<IgnoreRules> rules_;
-  std::string top_;     ///< the absolute path of the work tree
-  uint32_t owner_ = 0;  ///< of the workspace
+  bool is_checkout_ = false;  ///< of a tree, without an index
+  std::string top_;           ///< the absolute path of the work tree
+  uint32_t owner_ = 0;        ///< of the workspace
   /// The last results of repository_of() and tracked_of(): neighbours are asked about in a row.
   std::optional<std::pair<RelPath, RelPath>> repository_;
   std::optional<std::pair<RelPath, TrackedPaths>> tracked_;

@@ -195,6 +195,35 @@ class Commits(BranchCase):
         told = self.branch("exec", "--", "head", "-n", "1", "upper.txt", expect=0)
         self.assertIn(b"LINE 1", told.stdout)
 
+    def test_the_ignore_files_of_the_branch_decide_what_a_command_proposes(self):
+        self.write(".gitignore", ".env\nbuild/\n*.log\n")
+        self.write("build/kept.txt", "old\n")
+        self.git("add", "-f", "build/kept.txt", work=self.source)
+        self.push("ignore")
+        script = "echo s > .env; echo new > build/kept.txt; echo o > build/out; echo l > deep/a.log; echo ok > ok.txt"
+        self.branch("begin", expect=0)
+        told = self.branch("exec", "--", "sh", "-c", script, expect=0)
+        self.assertIn(b"git ignores", told.stdout + told.stderr)
+        self.branch("exec", "--", "cat", ".env", "build/out", "deep/a.log", expect=0)
+        self.branch("commit", expect=0)
+        changed = "diff", "--name-only", "main~", "main"
+        self.assertEqual(self.read_git(*changed).split(), ["build/kept.txt", "ok.txt"])
+        self.branch("exec", "--commit", "--propose-ignored", "--", "sh", "-c", "echo s > .env", expect=0)
+        self.assertEqual(self.read_git(*changed).split(), [".env"])
+
+    def test_an_ignored_output_does_not_hide_a_file_that_the_branch_has_since(self):
+        self.write(".gitignore", ".env\n")
+        self.push("ignore")
+        self.branch("begin", expect=0)
+        self.branch("exec", "--", "sh", "-c", "echo mine > .env", expect=0)
+        self.write(".env", "theirs\n")
+        self.git("add", "-f", ".env", work=self.source)
+        self.push("track it")
+        said = self.branch("exec", "--", "sh", "-c", "cat .env; echo more >> .env", expect=0)
+        self.assertEqual(said.stdout, b"theirs\n")
+        self.branch("commit", expect=0)
+        self.assertEqual(self.file(".env"), b"theirs\nmore\n")
+
     def test_a_file_whose_name_is_too_long_for_a_disk_is_not_left_out_in_silence(self):
         blob = self.git("hash-object", "-w", "--stdin", work=self.repository, stdin=b"x\n").stdout.decode().strip()
         name = "n" * 300
