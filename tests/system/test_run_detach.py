@@ -76,6 +76,12 @@ class DetachKeys(RunCase):
         self.assertIn(f"attach {note['tx'][:6]}".encode(), again.screen)
         self.galley("stop", note["tx"], expect=0)
 
+    def test_a_program_that_stops_itself_goes_on(self):
+        shell = self.shell()
+        shell.type("kill -STOP $$; echo on $((40 + 2))\n")
+        shell.expect(r"\non 42\r\n")
+        shell.type("exit\n")
+
     def test_the_name_of_the_run_is_in_the_line(self):
         shell = self.shell("--name", "mine")
         shell.type("\x10\x11")

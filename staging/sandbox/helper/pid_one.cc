@@ -134,7 +134,13 @@ class PidOne {
   void reap() {
     for (;;) {
       int status = 0;
-      const pid_t ended = waitpid(-1, &status, WNOHANG);
+      const pid_t ended = waitpid(-1, &status, WNOHANG | (request_.terminal != 0 ? WUNTRACED : 0));
+      if (ended > 0 && WIFSTOPPED(status)) {
+        // Agents stop themselves at ctrl-z, and no shell is here that could continue them. The
+        // command leads its process group.
+        if (ended == command_) (void)kill(-command_, SIGCONT);
+        continue;
+      }
       if (ended == command_) {
         report_.wait_status = status;
         command_ended_ = true;
