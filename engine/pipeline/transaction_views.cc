@@ -44,9 +44,9 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
 RunReport report_of(const RunNote& note, const RunCapture& capture) {
   RunReport report{note.ended, capture.entries.size(), capture.report.ignored,
                    capture.report.first_ignored, capture.report.protected_paths};
-  if (!capture.report.new_git.empty()) {
-    report.notes.push_back("dropped, since no change contains a .git: " +
-                           join_some(capture.report.new_git, kMaxNamedEffects));
+  if (!capture.report.new_protected.empty()) {
+    report.notes.push_back("dropped, since no change contains a .git, .galley or .sage: " +
+                           join_some(capture.report.new_protected, kMaxNamedEffects));
   }
   if (!capture.report.nested_git.empty()) {
     report.notes.push_back("git commits in repositories below the workspace's own are dropped: " +

@@ -292,15 +292,18 @@ Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Belo
     const auto child = child_of(path, entry.name);
     if (!child) continue;
     if (child->is_protected()) {
-      if (++report_.protected_paths == 1) report_.first_protected = child->str();
+      ++report_.protected_paths;
+      if (report_.protected_names.size() < AbsorbReport::kMaxProtectedNames) {
+        report_.protected_names.push_back(child->str());
+      }
       GALLEY_ASSIGN(const auto opened, layer_.at(path));
       const auto objects = opened->stat(chosen_path(entry.name + "/objects"));
       const bool has_objects = objects && objects->kind == FileKind::kDirectory;
       const auto there = reachable_stat(overlay_.workspace(), *child);
       const bool is_new = there && there->kind == FileKind::kAbsent;
-      if (path.is_root() || child->name() != ".git") continue;
+      if (path.is_root() && (child->name() == ".git" || child->name() == ".galley")) continue;
       if (has_objects) report_.nested_git.push_back(child->str());
-      if (!has_objects && is_new) report_.new_git.push_back(child->str());
+      if (!has_objects && is_new) report_.new_protected.push_back(child->str());
       continue;
     }
     if (std::find(rules_.keep.begin(), rules_.keep.end(), *child) != rules_.keep.end()) continue;

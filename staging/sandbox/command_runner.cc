@@ -60,6 +60,12 @@ std::vector<std::string> LostWithCommand::sentences() const {
 
 std::vector<std::string> CommandResult::losses() const {
   std::vector<std::string> all = lost.sentences();
+  if (!full_folder.empty()) {
+    const bool is_own = full_folder.find("/.galley/") == std::string::npos;
+    all.push_back("less than 64 KiB is left in " + printable_line(full_folder) +
+                  ", where commands write, so a file may be cut off: free some space" +
+                  (is_own ? ", or set TMPDIR to a folder that has more" : ""));
+  }
   if (!effects_staged) return all;
   if (ignored_paths > 0) {
     all.push_back(
@@ -69,10 +75,12 @@ std::vector<std::string> CommandResult::losses() const {
                     ignored_paths > 1 ? " and " + counted(ignored_paths - 1, "more path") : ""));
   }
   if (protected_paths > 0) {
+    const uint64_t more = protected_paths - protected_names.size();
     all.push_back(fmt::format(
-        "what it wrote in '{}' is dropped: no change contains a .git, .galley or .sage; to "
+        "what it wrote in {} is dropped: no change contains a .git, .galley or .sage; to "
         "make a repository, run git outside of Galley",
-        printable_line(protected_path)));
+        "'" + printable_line(join(protected_names, "', '")) + "'" +
+            (more > 0 ? " and " + counted(more, "more path") : "")));
   }
   return all;
 }

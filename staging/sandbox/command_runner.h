@@ -196,8 +196,9 @@ struct CommandResult {
   uint64_t staged_paths = 0;
   uint64_t ignored_paths = 0;    ///< git-ignored: kept in the scratch layer, not proposed
   uint64_t protected_paths = 0;  ///< .git, .galley or .sage: dropped
-  std::string ignored_path;      ///< the first of each kind, if there is one
-  std::string protected_path;
+  std::string ignored_path;      ///< the first, if there is one
+  std::vector<std::string> protected_names;  ///< as in AbsorbReport
+  std::string full_folder;  ///< where it wrote, if no space was left there at its end; else empty
   std::vector<RefusedEffect> refused;      ///< not empty: nothing was staged
   std::vector<std::string> refused_hosts;  ///< `host:port` that were asked for, not in `hosts`
   std::map<RelPath, std::string> collected;

@@ -1,5 +1,8 @@
 #include "staging/sandbox/read_back.h"
 
+#include <sys/vfs.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <utility>
 
@@ -28,6 +31,15 @@ Result<void> collect(const Command& command, const WritableDirectory& upper, Ove
   return {};
 }
 
+/// Whether less is left in this file system than most programs write at once.
+bool is_full(const Directory& directory) {
+  constexpr uint64_t kLeast = uint64_t{64} << 10U;
+  struct statfs system {};
+  if (fstatfs(directory.descriptor(), &system) != 0 || system.f_blocks == 0) return false;
+  const uint64_t blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
+  return blocks < kLeast / static_cast<uint64_t>(system.f_bsize);
+}
+
 }  // namespace
 
 Result<int64_t> ReadBack::file_system_now() const {
@@ -50,6 +62,7 @@ Deadline ReadBack::deadline(const Command& command, const CommandResult& result)
 
 Result<void> ReadBack::take(const Command& command, const FinishedLayer& layer, Overlay& overlay,
                             CommandResult& result) const {
+  if (is_full(homes_->upper().directory())) result.full_folder = homes_->upper().path();
   GALLEY_TRY(collect(command, layer.upper, overlay, result));
   const bool is_wanted = command.effects == EffectsRule::kStageAlways ||
                          (command.effects == EffectsRule::kStageOnSuccess && result.succeeded());
@@ -84,7 +97,7 @@ Result<void> ReadBack::absorb(const Command& command, const FinishedLayer& layer
   result.ignored_paths = report->ignored;
   result.protected_paths = report->protected_paths;
   result.ignored_path = std::move(report->first_ignored);
-  result.protected_path = std::move(report->first_protected);
+  result.protected_names = std::move(report->protected_names);
   return {};
 }
 

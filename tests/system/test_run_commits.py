@@ -492,7 +492,7 @@ class GitCommits(RunCase):
 
     def test_links_to_repositories_are_named_as_dropped(self):
         said = self.run_inside("--commit", script="git worktree add -q --no-checkout inner; echo 1 > inner/f; mkdir k; echo gitdir: x > k/.git; echo 1 > k/f").stderr.decode()
-        self.assertRegex(said, r"dropped, since no change contains a \.git: (inner/\.git, k/\.git|k/\.git, inner/\.git)")
+        self.assertRegex(said, r"dropped, since no change contains a \.git, \.galley or \.sage: (inner/\.git, k/\.git|k/\.git, inner/\.git)")
         self.assertTrue((self.work / "k" / "f").exists())
 
     def test_a_folder_of_git_that_the_sandbox_does_not_show_is_named(self):

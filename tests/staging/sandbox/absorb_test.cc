@@ -225,9 +225,25 @@ TEST_F(AbsorbTest, ProtectedNamesAreCountedAndDropped) {
   upper_.write(".git/config", "x");
   upper_.write("d/.Git/config", "x");
   upper_.write(".galley/lock", "x");
+  upper_.write("d/.sage/config", "x");
   const AbsorbReport report = absorb();
-  EXPECT_EQ(report.protected_paths, 3U);
+  EXPECT_EQ(report.protected_paths, 4U);
+  const std::vector<std::string> names = {".galley", ".git", "d/.Git", "d/.sage"};
+  EXPECT_EQ(report.protected_names, names);
+  EXPECT_EQ(report.new_protected, (std::vector<std::string>{"d/.Git", "d/.sage"}));
   EXPECT_TRUE(changes().empty());
+}
+
+// Limit: kMaxProtectedNames of staging/sandbox/absorb.h
+TEST_F(AbsorbTest, OnlyTheFirstProtectedNamesAreKept) {
+  const size_t most = AbsorbReport::kMaxProtectedNames;
+  for (size_t i = 0; i <= most; ++i) {
+    upper_.write("d/" + std::string(1, static_cast<char>('a' + i)) + "/.git/config", "x");
+  }
+  const AbsorbReport report = absorb();
+  EXPECT_EQ(report.protected_paths, most + 1);
+  ASSERT_EQ(report.protected_names.size(), most);
+  EXPECT_EQ(report.protected_names.back(), "d/e/.git");
 }
 
 TEST_F(AbsorbTest, DirectoryWithAForeignRepositoryIsNotDeleted) {
