@@ -305,10 +305,10 @@ Result<ReturnedPaths> returned_paths(WorkspaceState& workspace, const Proposal& 
     if (!transaction) return fail(transaction.error());
     for (const Change& earlier : (*transaction)->changes) {
       const Change* change = find_change(proposal.changes(), earlier.path);
-      const bool is_it = change != nullptr && is_file_or_link(change->after) &&
-                         change->after.kind == earlier.before.kind &&
+      const bool is_it = change != nullptr && change->after.kind == earlier.before.kind &&
                          change->after.content == earlier.before.content;
-      if (is_it && who.accepts_returned) paths.accepted.push_back(earlier.path);
+      const bool is_whole = is_it && change->after == earlier.before;
+      if (is_whole && who.accepts_returned) paths.accepted.push_back(earlier.path);
       if (!is_it || change->after.kind != FileKind::kSymlink) continue;
       TxId& removal = links.try_emplace(earlier.path, id).first->second;
       removal = std::min(removal, id);
@@ -482,8 +482,10 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, Attempt& attempt)
   for (const Finding& finding : preview.verdict.findings) {
     if (finding.suppression != kReturnedSuppression) continue;
     const std::string line = finding.line == 0 ? "" : fmt::format(":{}", finding.line);
+    const std::string place = finding.path.empty() ? "" : finding.path + line + ": ";
     receipt.warnings.push_back(
-        fmt::format("{}{}: {} [{}], as before", finding.path, line, finding.message, finding.rule));
+        fmt::format("{}{} [{}]: accepted, because the undo brings back only earlier content", place,
+                    finding.message, finding.rule));
   }
   if (const auto used = drop_approval(*workspace.persistent.state(), preview.proposal.id());
       !used) {

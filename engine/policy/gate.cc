@@ -278,6 +278,24 @@ std::optional<Refusal> refusal_of(const std::vector<ValidatorOutcome>& outcomes)
                             first->remedy.empty() ? "" : ". To go on: " + first->remedy));
 }
 
+/// Turns errors that GateRequest::accepted covers into notes.
+void accept_returned(const ChangeSet& changes, const GateRequest& request,
+                     const std::vector<Finding*>& findings) {
+  if (request.accepted.empty()) return;  // not an undo; it may change nothing, as a validation
+  const auto is_accepted = [&](const RelPath& path) {
+    return std::binary_search(request.accepted.begin(), request.accepted.end(), path);
+  };
+  const bool is_whole = std::all_of(changes.begin(), changes.end(),
+                                    [&](const Change& change) { return is_accepted(change.path); });
+  for (Finding* finding : findings) {
+    if (finding->severity != Severity::kError) continue;
+    const auto path = RelPath::parse(finding->path);
+    if (!is_whole && !(path && is_accepted(*path))) continue;
+    finding->severity = Severity::kNote;
+    finding->suppression = kReturnedSuppression;
+  }
+}
+
 size_t parallel_of(const GateRequest& request, const Config& config) {
   if (request.max_parallel > 0) return request.max_parallel;
   if (config.sandbox.max_parallel > 0) return config.sandbox.max_parallel;
@@ -361,15 +379,7 @@ Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
     for (Finding& finding : outcome.findings) findings.push_back(&finding);
   }
   rules.apply(findings);
-  for (Finding* finding : findings) {
-    const auto path = RelPath::parse(finding->path);
-    const bool is_accepted =
-        finding->severity == Severity::kError && path &&
-        std::binary_search(request.accepted.begin(), request.accepted.end(), *path);
-    if (!is_accepted) continue;
-    finding->severity = Severity::kNote;
-    finding->suppression = kReturnedSuppression;
-  }
+  accept_returned(tree.proposal().changes(), request, findings);
   auto refusal = refusal_of(outcomes);
   for (auto& outcome : outcomes) {
     verdict.runs.push_back(std::move(outcome.run));

@@ -26,7 +26,7 @@ using ValidatorRun = Verdict::Run;
 class FindingRules;
 
 /// Finding::suppression of findings in GateRequest::accepted.
-inline constexpr std::string_view kReturnedSuppression = "it was so before what is undone";
+inline constexpr std::string_view kReturnedSuppression = "it comes back with an undo";
 
 /// The principals of a judgement, and its limits.
 struct GateRequest {
@@ -35,7 +35,7 @@ struct GateRequest {
   std::stop_token stop;                  ///< cancels the validators; the result is then an Error
   std::vector<ContentId> approved;       ///< proposals that a person approved in advance
   std::vector<std::string> approved_by;  ///< the persons who approved them, if known
-  std::vector<RelPath> accepted;  ///< sorted; what validators find in these files is only a note
+  std::vector<RelPath> accepted;  ///< sorted; notes are findings here, or any if these are all
   std::function<void(const GateProgress&)> on_progress;
   size_t max_parallel = 0;  ///< 0: the configured number, else the number of cores
 };

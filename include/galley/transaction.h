@@ -64,7 +64,7 @@ struct TransactionOptions {
   /// since.
   std::vector<TxId> takes_back = {};
   /// A person asked for this undo. What a validator finds in a file that gets back exactly what it
-  /// had before one of `takes_back` is a note and a warning of the receipt; it refuses nothing.
+  /// had before one of `takes_back`, or anywhere if all paths do, is only a warning of the receipt.
   bool accepts_returned = false;
 
   // --- for Galley's own rooms: types that are not installed -------------------------------------

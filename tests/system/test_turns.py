@@ -263,12 +263,38 @@ class Parts(TurnCase):
         self.galley("--agent", "claude", "undo", "--turn", "last", "--session", "s", expect=1)
         self.assertEqual(self.read("docs/a.md"), "again\n")
         undone = self.galley("undo", "--turn", "last", "--session", "s", expect=0).stderr.decode()
-        self.assertRegex(undone, r"warning: old\.json:1: .*as before")
+        self.assertRegex(undone, r"warning: old\.json:1: .*accepted, because the undo brings back only earlier content")
         self.assertEqual((self.read("old.json"), self.read("docs/a.md")), ("{broken\n", "changed\n"))
         # What the undo itself makes, by a merge with later text, is judged.
         self.write("list.json", "[1,\n2,\n3,\n4,\n5]\n")
         last = self.write("list.json", "[1,\n2,\n3,\n4]\n")
         (self.work / "list.json").write_text("[1\n2,\n3,\n4]\n")
+        self.assertEqual(self.refused("undo", last)[0], "gate.validator_failed")
+
+    def test_a_test_suite_that_fails_on_what_comes_back_does_not_stop_a_person(self):
+        self.prompt("three")
+        self.write("tests.txt", "fixed\n")
+        self.write("docs/a.md", "again\n")
+        self.write("new.txt", "1\n2\n3\n4\n5\n6\n")
+        check = '[[validator]]\nname = "suite"\ncommand = ["sh", "-c", "%s"]\n'
+        (self.work / "galley.toml").write_text(check % "grep fixed tests.txt && test -e new.txt")
+        self.galley("trust", expect=0)
+        undo = ("undo", "--turn", "last", "--session", "s")
+        self.assertIn(b"[suite]", self.galley("--agent", "claude", *undo, expect=1).stderr)
+        self.assertEqual(self.read("tests.txt"), "fixed\n")
+        undone = self.galley(*undo, expect=0).stderr.decode()
+        self.assertRegex(undone, r"warning: .*status 2 \[suite\]: accepted, because the undo brings back only earlier content\n")
+        self.assertEqual([self.read(path) for path in ("tests.txt", "docs/a.md", "new.txt")], [None, "changed\n", None])
+        # A suite that cannot run, and what an undo makes by a merge, are judged.
+        self.galley("redo", expect=0)
+        (self.work / "galley.toml").write_text('[[validator]]\nname = "suite"\ncommand = ["no-such-program"]\n')
+        self.galley("trust", expect=0)
+        self.assertEqual(self.refused(*undo)[0], "gate.validator_unavailable")
+        (self.work / "galley.toml").write_text("")
+        last = self.write("new.txt", "changed\n2\n3\n4\n5\n6\n")
+        (self.work / "new.txt").write_text("changed\n2\n3\n4\n5\nlater\n")
+        (self.work / "galley.toml").write_text(check % "grep changed new.txt")
+        self.galley("trust", expect=0)
         self.assertEqual(self.refused("undo", last)[0], "gate.validator_failed")
 
     def test_a_rule_refuses_an_undo_of_its_paths_and_the_rest_can_be_named(self):
