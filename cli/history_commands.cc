@@ -368,9 +368,10 @@ Result<std::vector<TxId>> ids_of_group(Session& session, const History& history)
                           : "; to undo the rest: " + session.hint("undo ") + join(rest, " ")));
   }
   if (!transactions.empty()) return ids_in_effect(transactions);
-  return fail(ErrorKind::kNotFound, "undo.unknown_session",
-              "nothing was committed by a session '" + printable_line(arguments.of_session) +
-                  "'; " + session.hint("turns") + " lists turns with their sessions");
+  GALLEY_TRY(check_session(session));
+  return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
+              "the session '" + printable_line(arguments.of_session) + "' committed nothing" +
+                  (dropped.empty() ? "" : " that the history still has"));
 }
 
 /// Records what the agent of --session or --turn changed and did not report, so that it is undone

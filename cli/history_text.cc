@@ -12,9 +12,11 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/made_edits.h"
+#include "engine/audit/recorded_calls.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/agent_session.h"
+#include "engine/pipeline/session_activity.h"
 #include "engine/pipeline/workspace_state.h"
 
 namespace galley {
@@ -61,6 +63,39 @@ Result<History> open_history(Session& session, std::string_view verb) {
   return persistent_of(*workspace).history(verb);
 }
 
+Result<void> check_session(Session& session) {
+  const std::string& id = session.arguments().of_session;
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const StateDirectory* state = persistent_of(*workspace).state();
+  if (id.empty() || state == nullptr) return {};
+  HistoryFilter filter;
+  filter.session = id;
+  filter.with_lines = false;
+  filter.limit = 1;
+  GALLEY_ASSIGN(const auto commits, History(*state).list(filter));
+  const AgentSession agent(*state, id);
+  const bool has_notes =
+      agent.turn().number > 0 || !agent.kept_edits().empty() || agent.lost_edits() > 0;
+  if (!commits.empty() || has_notes) return {};
+  GALLEY_ASSIGN(const auto dropped, committed_by_session(state->root(), id));
+  if (!dropped.empty()) return {};
+  GALLEY_ASSIGN(const WorkspaceActivity activity, activity_of(*workspace));
+  std::vector<std::string> known;
+  for (const SessionActivity& one : activity.sessions) {
+    if (one.session == id) return {};
+    known.push_back(one.session);
+  }
+  std::string near = did_you_mean(id, known);
+  for (const std::string& one : known) {
+    if (near.empty() && one.starts_with(id)) near = "; did you mean '" + one + "'?";
+  }
+  return fail(ErrorKind::kNotFound, "history.unknown_session",
+              "no session '" + printable_line(id) +
+                  "' has a commit, a turn or an open transaction here" + printable_line(near) +
+                  (near.empty() ? "; " : " ") + session.hint("turns") +
+                  " lists turns with their sessions");
+}
+
 namespace {
 
 /// An older turn must not be taken for that of the newest prompt. The turn in which a hooked agent
@@ -87,6 +122,7 @@ Result<void> check_is_last(const Session& session, const History& history,
 
 Result<TurnSummary> wanted_turn(Session& session, const History& history) {
   const Arguments& arguments = session.arguments();
+  GALLEY_TRY(check_session(session));
   GALLEY_ASSIGN(TurnSummary turn, find_turn(history, arguments.turn, session.named_session()));
   if (arguments.turn == "last") GALLEY_TRY(check_is_last(session, history, turn));
   if (arguments.of_session.empty() || arguments.of_session == turn.session) return turn;

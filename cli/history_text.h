@@ -15,10 +15,15 @@ namespace galley {
 /// "nothing to `verb` yet".
 Result<History> open_history(Session& session, std::string_view verb = "show");
 
+/// Checks that the history, an open transaction or a turn is of the session that the command's own
+/// --session names.
+/// Errors: kNotFound `history.unknown_session`, which names sessions like it.
+[[nodiscard]] Result<void> check_session(Session& session);
+
 /// Finds the turns of --turn; `last` is of the session that --session names.
-/// Errors: as find_turn(); kUsage `turn.session` for a turn of another session than that of the
-///         command's own --session; kNotFound `turn.no_change` for `last` if the newest prompt of
-///         the session changed nothing.
+/// Errors: as find_turn() and check_session(); kUsage `turn.session` for a turn of another session
+///         than that of the command's own --session; kNotFound `turn.no_change` for `last` if the
+///         newest prompt of the session changed nothing.
 Result<TurnSummary> wanted_turn(Session& session, const History& history);
 
 /// Returns the git commits that are known to contain transactions of the session's workspace.

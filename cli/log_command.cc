@@ -163,6 +163,7 @@ Result<int> run_log(Session& session) {
     filter.message = arguments.grep;
     GALLEY_ASSIGN(filter.paths, named_paths(session));
     GALLEY_ASSIGN(transactions, History(*persistent_of(*workspace).state()).list(filter));
+    if (transactions.empty()) GALLEY_TRY(check_session(session));
     GALLEY_ASSIGN(damage, damage_text(*persistent_of(*workspace).state(), transactions, document));
   }
   if (session.is_json()) {

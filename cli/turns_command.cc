@@ -94,6 +94,7 @@ Result<int> run_turns(Session& session) {
   GALLEY_ASSIGN(const std::vector<TurnSummary> found,
                 newest_turns([&](const HistoryFilter& wanted) { return workspace->log(wanted); },
                              filter, arguments.limit));
+  if (found.empty()) GALLEY_TRY(check_session(session));
   Json document = {{"schema", "galley.turns/1"}, {"ok", true}, {"turns", Json::array()}};
   const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
   std::string text;

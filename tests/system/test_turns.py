@@ -69,6 +69,19 @@ class Ranges(TurnCase):
         # 1 and 2, 4 and 5, 6 and 7 are the turns of s, and 3 is that of t.
         self.assertEqual(list(self.states()), ["6", "4", "1"])
 
+    def test_an_unknown_session_is_an_error_that_names_those_like_it(self):
+        self.write("named", "own\n", session="session-one")
+        self.prompt("nothing changed", session="begun")
+        known = {"session-on": "session-one", "SESSION-ONE": "session-one", "sess": "session-one", "w" * 20: None}
+        for command in (["log"], ["turns"], ["undo"], ["undo", "--turn", "last"]):
+            for typed, meant in known.items():
+                with self.subTest(command, typed=typed):
+                    reason, message = self.refused(*command, "--session", typed)
+                    self.assertEqual(reason, "history.unknown_session")
+                    self.assertEqual("did you mean 'session-one'" in message, meant is not None, message)
+        for command in ("log", "turns"):
+            self.galley(command, "--session", "begun", expect=0)
+
     def test_turns_of_a_range_are_taken_back_and_brought_back_together(self):
         whole = snapshot(self.work)
         for names in ("4..6", "5..last", "4..7"):
