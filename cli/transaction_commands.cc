@@ -262,6 +262,18 @@ Result<int> diff_of_turn(Session& session) {
                    {{"schema", "galley.diff/1"}, {"ok", true}, {"turn", turn.name()}});
 }
 
+/// Tells a person which staged paths have changed on disk, where the commit merges or conflicts.
+void say_changed_since(Session& session, const Proposal& proposal) {
+  const auto workspace = session.open();
+  if (!workspace || session.is_json() || session.arguments().diff.is_quiet) return;
+  const auto conflict = persistent_of(**workspace).find_conflict(proposal);
+  if (!conflict || !*conflict) return;  // the commit names what is wrong
+  std::vector<std::string> names;
+  for (const ConflictPath& one : (*conflict)->paths) names.push_back(one.path.str());
+  session.say("changed on disk since the transaction read it: " + join_some(names, kMaxNamedPaths) +
+              "; " + session.hint("commit -n") + " shows what the commit makes of it");
+}
+
 /// Whether the first word is a range of commits. Before other paths, a file of that name is a path.
 Result<bool> begins_with_range(Session& session) {
   const std::vector<std::string>& words = session.arguments().words;
@@ -676,6 +688,7 @@ Result<int> run_diff(Session& session) {
   const Proposal whole = transaction.proposal();
   GALLEY_TRY(check_names(session, whole));
   const Proposal proposal = part_below(whole, paths);
+  say_changed_since(session, proposal);
   if (!session.arguments().diff.html.empty()) {
     GALLEY_TRY(write_diff_report(session, transaction, paths));
   }

@@ -416,6 +416,21 @@ class History(EverydayCase):
         seen = {stage["tx"]: stage["own"] for stage in self.document("status", "--agent", "bot")["transactions"]}
         self.assertEqual(seen, {mine: False, theirs: True})
 
+    def test_diff_names_what_changed_on_disk_below_it(self):
+        """git: `status` names a file that was modified after it was staged."""
+        (self.work / "a.txt").write_text("one\n")
+        self.run_here("begin", expect=0)
+        self.run_here("stage", "-", stdin="--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n", expect=0)
+        self.run_here("stage", "-", stdin=new_file("new.txt", "new\n"), expect=0)
+        (self.work / "a.txt").touch()
+        self.assertEqual(self.run_here("diff", expect=0).err, "")
+        (self.work / "a.txt").write_text("six\n")
+        (self.work / "new.txt").write_text("other\n")
+        said = "changed on disk since the transaction read it: {}; galley commit -n shows what the commit makes of it\n"
+        self.assertEqual(self.run_here("diff", expect=0).err, said.format("a.txt, new.txt"))
+        self.assertEqual(self.run_here("diff", "new.txt", expect=0).err, said.format("new.txt"))
+        self.assertEqual(self.run_here("diff", "--json", expect=0).err, "")
+
     def test_diff_can_show_some_paths(self):
         """git: `diff -- PATH`."""
         self.run_here("begin", expect=0)
