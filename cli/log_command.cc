@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -88,7 +89,11 @@ Result<Content> file_after(const Workspace& workspace, const History& history, T
   Error error = std::move(content.error());
   const bool is_deleted = change != nullptr && change->after.kind == FileKind::kAbsent;
   error.message = "'" + path.str() + "' did not exist just after transaction " + id.str();
-  if (is_deleted) {
+  const auto moved = std::find_if(own.changes().begin(), own.changes().end(),
+                                  [&](const Change& one) { return one.renamed_from == path; });
+  if (is_deleted && moved != own.changes().end()) {
+    error.message += ", which moved it to '" + moved->path.str() + "'";
+  } else if (is_deleted) {
     error.message +=
         ", which deleted it; bring it back with: galley undo " + id.str() + " " + shell_word(name);
   }

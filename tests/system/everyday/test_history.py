@@ -382,6 +382,10 @@ class History(EverydayCase):
         self.assertIn("transaction 2, which deleted it; bring it back with: galley undo 2 'a b.txt'\n", said)
         self.run_here("undo", "2", "a b.txt", expect=0)
         self.assertEqual((self.work / "a b.txt").read_text(), "first\n")
+        self.run_here("apply", "-", expect=0, stdin="diff --git a/a b.txt b/c.txt\nsimilarity index 100%\n"
+                      "rename from a b.txt\nrename to c.txt\n")
+        said = self.run_here("show", "4:a b.txt", expect=(1, 2)).err
+        self.assertIn("did not exist just after transaction 4, which moved it to 'c.txt'\n", said)
 
     def test_blame_shows_the_reason_in_its_line(self):
         """git: `log --oneline` shows the first line of a message."""
