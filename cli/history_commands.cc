@@ -24,6 +24,7 @@
 #include "engine/history/undo_choice.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/shown_changes.h"
+#include "staging/printing/readable_diff.h"
 
 namespace galley {
 namespace {
@@ -518,7 +519,7 @@ Result<int> run_blame(Session& session) {
     authors.push_back(std::move(who));
   }
   size_t width = 0;
-  for (const std::string& who : authors) width = std::max(width, who.size());
+  for (const std::string& who : authors) width = std::max(width, columns_of_line(who));
   std::string text;
   for (size_t i = 0; i < authors.size(); ++i) {
     const std::string& line = blamed.lines[i].text;

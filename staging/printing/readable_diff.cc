@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -203,6 +204,10 @@ void append_piece(std::string_view text, const Look& look, const WordDiffStyle& 
 }
 
 }  // namespace
+
+size_t columns_of_line(std::string_view line) {
+  return wrapped(line, std::numeric_limits<size_t>::max()).front().columns;
+}
 
 void append_side_by_side(const FileDiff& diff, const Lines& before, const Lines& after,
                          const DiffOptions& options, size_t width, std::string& out) {

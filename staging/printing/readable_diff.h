@@ -18,6 +18,9 @@ namespace galley {
 void append_side_by_side(const FileDiff& diff, const Lines& before, const Lines& after,
                          const DiffOptions& options, size_t width, std::string& out);
 
+/// The columns of a line on a terminal.
+[[nodiscard]] size_t columns_of_line(std::string_view line);
+
 /// How removed and added words are marked.
 struct WordDiffStyle {
   bool brackets = true;  ///< [-removed-] and {+added+}

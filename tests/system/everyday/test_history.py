@@ -394,6 +394,8 @@ class History(EverydayCase):
         self.assertRegex(self.run_here("blame", "a.txt", expect=0).out,
                          r"^1 writer 20\d\d-\d\d-\d\d  why it is here +1\) one\n1 .*  why it is here +2\) two\n$")
         self.assertRegex(self.run_here("blame", "b.txt", expect=0).out, r"^2 20\S+  x+… +1\) one\n$")
+        self.commit("c.txt", "one\n", "--reason", "ähü 中")
+        self.assertRegex(self.run_here("blame", "c.txt", expect=0).out, r"^3 20\S+  ähü 中     1\) one\n$")
 
     def test_an_empty_history_is_reported(self):
         """git: says `your current branch does not have any commits yet`."""
