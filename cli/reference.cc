@@ -108,9 +108,15 @@ bool is_at_or_in(std::string_view key, std::string_view name) {
 
 std::string word_help(std::string_view asked, bool is_table) {
   std::string text;
-  // As in a file: `[agents."*"]`, `[[policy.rule]]`.
-  std::string word(asked);
-  std::erase_if(word, [](char c) { return c == '[' || c == ']' || c == '"'; });
+  // As in a file: `[agents."*"]`, `[[policy.rule]]`. A dot between quotes is a part of a name.
+  std::string word;
+  char quote = '\0';
+  for (const char c : asked) {
+    const bool is_quote = quote == '\0' ? c == '"' || c == '\'' : c == quote;
+    if (is_quote) quote = quote == '\0' ? c : '\0';
+    if (is_quote || c == '[' || c == ']') continue;
+    word += c == '.' && quote != '\0' ? '-' : c;
+  }
   if (word.ends_with('.')) word.pop_back();
   const auto depth = std::count(word.begin(), word.end(), '.');
   const Json all = reasons();

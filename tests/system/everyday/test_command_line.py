@@ -211,6 +211,10 @@ class Help(CommandLineCase):
         rule = self.run_here("help", "policy.rule", expect=0).out
         self.assertIn("\n  policy.rule.paths\n", rule)
         self.assertNotIn("policy.default", rule)
+        for quote in "\"'":
+            named = self.run_here("help", f"[tools.{quote}fs.read{quote}]", expect=0).out
+            self.assertEqual(named, self.run_here("help", "tools.fs", expect=0).out)
+            self.assertIn("tools.NAME.enabled", self.run_here("help", f"tools.{quote}a.b{quote}.enabled", expect=0).out)
         self.assertIn("usage: galley policy", self.run_here("help", "policy", expect=0).out)
         self.assertIn("unattended", self.run_here("help", "config.toml", expect=0).out)
 
