@@ -650,10 +650,12 @@ Result<int> run_status(Session& session) {
     const Proposal proposal = opened->proposal();
     document["tx"] = opened->id();
     document["changes"] = changes_json(proposal.changes());
-    DiffArguments names;
-    names.name_status = true;
-    GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
-    text += listing;
+    if (!session.is_json()) {
+      DiffArguments names;
+      names.name_status = true;
+      GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
+      text += listing;
+    }
     for (const ReviewComment& one : inner(*opened).comments()) {
       document["comments"].push_back({{"on", one.on}, {"text", one.text}});
       text += fmt::format("comment on {}: {}\n", printable_line(one.on), printable_line(one.text));
