@@ -140,10 +140,7 @@ Result<Job> parse_job(std::string_view text) {
   }
   GALLEY_ASSIGN(job.edits, text_of(document, "edits", Job::kMostBytes));
   GALLEY_ASSIGN(job.calls, calls_of(document));
-  const bool has_both = document.contains("edits") && document.contains("calls");
-  if (has_both || (job.edits.empty() && job.calls.empty())) {
-    return malformed("needs either 'edits' or 'calls'");
-  }
+  if (job.edits.empty() == job.calls.empty()) return malformed("needs either 'edits' or 'calls'");
   GALLEY_ASSIGN(job.profile, text_of(document, "profile", kMostNameBytes));
   GALLEY_ASSIGN(job.validators, validators_of(document));
   GALLEY_ASSIGN(job.agent, text_of(document, "agent", kMostIdBytes));

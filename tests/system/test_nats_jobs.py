@@ -394,7 +394,7 @@ class Jobs(JobCase):
         self.assertEqual(self.git("show", "main:new/c.txt", folder=repository), "c\n")
         calls[0]["args"] |= {"old_string": "ONE", "new_string": "1"}
         calls[1]["args"]["file_path"] = "../c.txt"
-        refused = self.submit({**job, "id": "j2", "calls": calls})
+        refused = self.submit({**job, "id": "j2", "calls": calls, "edits": ""})
         self.assertEqual((refused["outcome"], refused["reason"]), ("refused", "path.outside"), refused)
         self.assertEqual(self.history(repository), ["job-j1"])
 
@@ -512,7 +512,8 @@ class Jobs(JobCase):
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "more": 1}',
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "priority": "now"}',
                       '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "validators": "json"}',
-                      '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "calls": []}',
+                      '{"id": "a", "repository": "x", "ref": "main", "edits": "", "calls": []}',
+                      '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "calls": [{"tool": "Read", "args": {}}]}',
                       '{"id": "a", "repository": "x", "ref": "main", "calls": [{"tool": 1, "args": {}}]}'):
             with self.subTest(wrong):
                 self.tool("submit", stdin=wrong, expect=2)
