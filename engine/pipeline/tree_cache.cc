@@ -129,16 +129,23 @@ class TreeWriter {
 
   /// A file that only a command could miss must not be left out in silence.
   static Result<void> check_length(std::string_view path) {
-    for (std::string_view rest = path; !rest.empty();) {
-      const std::string_view name = rest.substr(0, rest.find('/'));
-      rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-      if (name.size() <= RelPath::kMaxComponentBytes) continue;
-      return fail(ErrorKind::kRefused, "check.path",
-                  fmt::format("the tree has '{}', but a name on disk has at most {} bytes, so "
-                              "commands cannot see this file; rename it with git first",
-                              printable_line(path), RelPath::kMaxComponentBytes));
+    size_t names = 0;
+    size_t longest = 0;
+    for (std::string_view rest = path; !rest.empty(); ++names) {
+      const size_t name = std::min(rest.find('/'), rest.size());
+      rest.remove_prefix(std::min(name + 1, rest.size()));
+      longest = std::max(longest, name);
     }
-    return {};
+    if (longest <= RelPath::kMaxComponentBytes && names <= RelPath::kMaxComponents &&
+        path.size() <= RelPath::kMaxBytes) {
+      return {};
+    }
+    return fail(ErrorKind::kRefused, "check.path",
+                fmt::format("the tree has '{}', but a path has at most {} names of {} bytes and {} "
+                            "bytes in all, so commands cannot see this file; rename it with git "
+                            "first",
+                            printable_line(path), RelPath::kMaxComponents,
+                            RelPath::kMaxComponentBytes, RelPath::kMaxBytes));
   }
 
   Result<void> remove_entry(const Made& gone) {

@@ -118,6 +118,27 @@ TEST_F(TreeWorkspaceTest, CommandsRunOnTheTree) {
   EXPECT_EQ(*transaction->read("made.txt"), "made\n");
 }
 
+TEST_F(TreeWorkspaceTest, AFileThatCommandsCannotSeeIsNamed) {
+  std::string deep;
+  for (size_t i = 0; i < RelPath::kMaxComponents; ++i) deep += "d/";
+  const std::string part(RelPath::kMaxBytes / 32, 'p');
+  std::string lengthy;
+  for (size_t i = 0; i < 32; ++i) lengthy += part + "/";
+  const std::string name(RelPath::kMaxComponentBytes + 1, 'n');
+  for (const std::string& path : {deep + "deep.txt", lengthy + "long.txt", name}) {
+    scratch_.git("read-tree HEAD");
+    scratch_.git("update-index --add --cacheinfo 100644,$(git rev-parse HEAD:a.txt)," + path);
+    scratch_.git("tag -f odd $(git write-tree)");
+    const auto workspace = open("odd");
+    ASSERT_NE(workspace, nullptr);
+    auto transaction = workspace->begin();
+    const auto ran = transaction->run({"true"});
+    ASSERT_FALSE(ran.has_value());
+    EXPECT_EQ(ran.error().reason, "check.path");
+    EXPECT_NE(ran.error().message.find(path), std::string::npos) << ran.error().message;
+  }
+}
+
 TEST_F(TreeWorkspaceTest, CommitsAreRefusedAndTheRepositoryDoesNotChange) {
   const auto before = tree_state(scratch_.path());
   const std::string index = scratch_.read(".git/index");
