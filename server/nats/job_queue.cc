@@ -700,6 +700,11 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
   worker.publish_to([this](std::string_view record, const std::string& id) {
     return state_->publish_record(record, id);
   });
+  // JetStream perhaps begins again, or lost the queue. The next error tries again.
+  const auto recover = [&](const Error& why) {
+    log(why.message);
+    if (const auto opened = state_->open_queue(); !opened) log(opened.error().message);
+  };
   milliseconds idle = kLeastIdle;
   std::unique_ptr<Bell> bell;
   while (!must_end()) {
@@ -707,10 +712,7 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
     if (natsConnection_IsClosed(state_->connection)) {
       return fail(ErrorKind::kIo, "nats.connection", "the NATS server closed the connection");
     }
-    if (!delivery) {
-      log(delivery.error().message);  // perhaps JetStream begins again, or lost the queue
-      (void)state_->open_queue();
-    }
+    if (!delivery) recover(delivery.error());
     if (!delivery || *delivery == nullptr) {
       if (!delivery) poll(nullptr, 0, static_cast<int>(kTryEvery.count()));
       if (bell == nullptr) {
@@ -724,10 +726,7 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
     bell.reset();
     idle = kLeastIdle;
     const auto handled = state_->handle(**delivery, worker, must_end, log);
-    if (!handled) {
-      log(handled.error().message);  // the server delivers the job again
-      (void)state_->open_queue();
-    }
+    if (!handled) recover(handled.error());  // the server delivers the job again
   }
   return {};
 }

@@ -137,6 +137,21 @@ class Addresses(TroubleCase):
         self.assertEqual(set(self.records()), {"j1", "j2"})
 
 
+    def test_a_queue_that_cannot_be_made_again_is_told(self):
+        self.server.stop()
+        denied = 'permissions: { publish: { deny: ["$JS.API.STREAM.CREATE.KV_galley-receipts"] } }'
+        users = f"{{ user: all, password: x }}, {{ user: worker, password: x, {denied} }}"
+        self.server = NatsServer(self.scratch / "closed", f"no_auth_user: all\nauthorization {{ users: [ {users} ] }}")
+        self.tool("jobs")
+        bare = self.server.address
+        self.server.address = bare.replace("//", "//worker:x@")
+        worker = self.start_worker()
+        self.server.address = bare
+        self.forget_jobs()
+        worker.log.wait_for("the receipts of jobs cannot be opened")
+        self.assertEqual(self.submit(self.job(self.make_repository()))["outcome"], "committed")
+
+
 class WhatPeopleAreTold(TroubleCase):
     def test_the_reason_of_the_command_line_is_that_of_the_job(self):
         repository = self.make_repository()
