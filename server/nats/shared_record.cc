@@ -39,12 +39,10 @@ bool is_holder(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// Opens a bucket, or makes it. `was_made` is not changed if it existed.
-natsStatus open_bucket(kvStore** bucket, jsCtx* context, const std::string& name, int64_t ttl,
-                       bool& was_made) {
+/// Opens a bucket, or makes it.
+natsStatus open_bucket(kvStore** bucket, jsCtx* context, const std::string& name, int64_t ttl) {
   const natsStatus status = js_KeyValue(bucket, context, name.c_str());
   if (status != NATS_NOT_FOUND) return status;
-  was_made = true;
   kvConfig config;
   kvConfig_Init(&config);
   config.Bucket = name.c_str();
@@ -90,17 +88,15 @@ Result<std::unique_ptr<SharedRecord>> SharedRecord::open(void* connection, const
                                           static_cast<natsConnection*>(connection), nullptr);
   if (s != NATS_OK) return buckets_error(s);
   std::unique_ptr<SharedRecord> record(new SharedRecord(std::move(buckets), std::move(holder)));
-  GALLEY_TRY(record->open_buckets());
+  GALLEY_TRY(record->check());
   return record;
 }
 
 /// A handle has only names, so those that exist stay in use for a bucket that is made again.
-Result<bool> SharedRecord::open_buckets() {
-  bool was_made = false;
+Result<void> SharedRecord::check() {
   const auto open_one = [&](kvStore*& handle, const char* name, int64_t ttl) {
     kvStore* opened = nullptr;
-    const natsStatus s =
-        open_bucket(&opened, buckets_->context, name + buckets_->group, ttl, was_made);
+    const natsStatus s = open_bucket(&opened, buckets_->context, name + buckets_->group, ttl);
     if (s == NATS_OK && handle == nullptr) std::swap(handle, opened);
     kvStore_Destroy(opened);
     return s;
@@ -108,11 +104,6 @@ Result<bool> SharedRecord::open_buckets() {
   natsStatus s = open_one(buckets_->leases, "galley-sessions-", kLeaseLastsNs);
   if (s == NATS_OK) s = open_one(buckets_->answers, "galley-calls-", kAnswerLastsNs);
   if (s != NATS_OK) return buckets_error(s);
-  return was_made;
-}
-
-Result<void> SharedRecord::check() {
-  GALLEY_TRY(open_buckets());
   return {};
 }
 
@@ -121,7 +112,7 @@ Result<void> SharedRecord::check() {
 Result<SharedRecord::Lease> SharedRecord::lease_of(const std::string& session) {
   Lease lease;
   natsStatus s = read_entry(buckets_->leases, bucket_key(session), lease);
-  if (s != NATS_OK && open_buckets().value_or(false)) {  // it was deleted
+  if (s != NATS_OK && check()) {  // perhaps it was deleted
     s = read_entry(buckets_->leases, bucket_key(session), lease);
   }
   if (s != NATS_OK)
@@ -167,12 +158,14 @@ Result<std::optional<SharedAnswers::Answer>> SharedRecord::begin(const std::stri
                                                                  const std::string& call_id,
                                                                  const std::string& hash) {
   const std::string key = bucket_key(session, call_id);
-  const natsStatus s = kvStore_CreateString(nullptr, buckets_->answers, key.c_str(), hash.c_str());
-  if (s == NATS_OK) return std::optional<Answer>();
   Lease kept;
-  const natsStatus read = read_entry(buckets_->answers, key, kept);
-  if (read != NATS_OK || kept.holder.empty()) {
-    if (open_buckets().value_or(false)) return begin(session, call_id, hash);  // it was deleted
+  for (bool is_again = false;; is_again = true) {
+    const natsStatus s =
+        kvStore_CreateString(nullptr, buckets_->answers, key.c_str(), hash.c_str());
+    if (s == NATS_OK) return std::optional<Answer>();
+    const natsStatus read = read_entry(buckets_->answers, key, kept);
+    if (read == NATS_OK && !kept.holder.empty()) break;
+    if (!is_again && check()) continue;  // perhaps the bucket was deleted
     return jetstream_error(
         "the call cannot be recorded in JetStream (needed only with `jetstream` in the "
         "configuration)",

@@ -35,8 +35,6 @@ class SharedRecord final : public SharedAnswers {
     std::string holder = {};  ///< a valid name; empty: no process holds the session
     uint64_t revision = 0;    ///< of the key; 0: it does not exist
   };
-  /// Makes the buckets that do not exist. Returns whether there was one.
-  [[nodiscard]] Result<bool> open_buckets();
   [[nodiscard]] const std::string& holder() const { return holder_; }
   [[nodiscard]] Result<Lease> lease_of(const std::string& session);
   /// Takes the lease if it is still `last`. Returns false if another process was faster.
@@ -47,6 +45,7 @@ class SharedRecord final : public SharedAnswers {
                                       const std::string& hash) override;
   void keep(const std::string& session, const std::string& call_id, const Answer& answer) override;
   void forget(const std::string& session, const std::string& call_id) override;
+  /// Makes the buckets that do not exist.
   Result<void> check() override;
 
  private:

@@ -530,6 +530,19 @@ class Group(NatsCase):
         for is_cached in (False, True):
             self.assertEqual(client.request(f"{FILES}.request", request)["payload"]["metadata"]["cached"], is_cached)
 
+    def test_calls_at_once_after_buckets_were_deleted_are_all_made(self):
+        for rule in ("each call", "session"):
+            with self.subTest(rule):
+                server, door, client = self.serve(f'jetstream = true\ncalls_at_once = 8\ncommit = "{rule}"\n')
+                for name in ("sessions", "calls"):
+                    self.assertTrue(client.request(f"$JS.API.STREAM.DELETE.KV_galley-{name}-galley", b"")["success"])
+                requests = [self.call_of(f"{rule[0]}{number}", action="write", path=f"workspace/{number}.txt", content="x") for number in range(8)]
+                replies = [client.start_request(f"{FILES}.request", json.dumps(request).encode()) for request in requests]
+                answers = [client.reply_to(reply)["payload"] for reply in replies]
+                self.assertEqual([answer for answer in answers if not answer["success"]], [])
+                self.end(door)
+                server.stop()
+
     def test_a_call_whose_process_died_is_not_made_again(self):
         (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 3600000\n")
         server, door, client = self.serve("jetstream = true\n")
