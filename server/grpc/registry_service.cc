@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -27,16 +26,20 @@ Status status_of(const Error& error) {
 }  // namespace
 
 Status check_call(const CallerCheck& callers, const CallbackServerContext& context,
-                  const ExecuteRequest& request, const ServedPrincipal*& who) {
+                  const ExecuteRequest& request, AdmittedCall& admitted) {
+  const ServedPrincipal*& who = admitted.who;
   if (auto status = callers.admit(context, request.agent_id(), who); !status.ok()) return status;
   if (auto status = check_name("tool_name", request.tool_name()); !status.ok()) return status;
   if (auto status = check_name("task_id", request.task_id(), true); !status.ok()) return status;
   if (auto status = check_reason(request.reason()); !status.ok()) return status;
-  if (request.input_json().empty()) return Status::OK;
-  const auto input = parse_json(request.input_json());
-  if (input && input->is_object()) return Status::OK;
-  return {StatusCode::INVALID_ARGUMENT,
-          "input_json: " + (input ? "must be a JSON object" : input.error().message)};
+  const std::string& input = request.input_json();
+  auto parsed = ToolCall::parse(request.tool_name(), input.empty() ? "{}" : input);
+  if (!parsed || !parsed->args->is_object()) {
+    return {StatusCode::INVALID_ARGUMENT,
+            "input_json: " + (parsed ? "must be a JSON object" : parsed.error().message)};
+  }
+  admitted.call = *std::move(parsed);
+  return Status::OK;
 }
 
 CallOptions options_of_call(QuestionBook& questions, const ServedPrincipal& who,
@@ -86,10 +89,14 @@ ServerUnaryReactor* RegistryService::Execute(CallbackServerContext* context,
                                              const ExecuteRequest* request,
                                              ExecuteResponse* response) {
   return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token& stop) {
-    const ServedPrincipal* who = nullptr;
-    if (auto status = check_call(callers_, *context, *request, who); !status.ok()) return status;
-    *response = parts_.serving.execute(*request, options_of_call(parts_.questions, *who, stop),
-                                       {*who, context->deadline(), stop});
+    AdmittedCall admitted;
+    if (auto status = check_call(callers_, *context, *request, admitted); !status.ok()) {
+      return status;
+    }
+    const ServedPrincipal& who = *admitted.who;
+    *response = parts_.serving.execute(*request, admitted.call,
+                                       options_of_call(parts_.questions, who, stop),
+                                       {who, context->deadline(), stop});
     return Status::OK;
   });
 }

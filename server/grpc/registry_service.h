@@ -19,10 +19,16 @@ struct ServingParts {
   CallPool& pool;
 };
 
-/// Checks a request to call a tool, and its JSON.
+/// A call of a tool whose request was checked.
+struct AdmittedCall {
+  const ServedPrincipal* who = nullptr;
+  ToolCall call = {};
+};
+
+/// Checks a request to call a tool, and parses its JSON. Without any, the call has no arguments.
 /// Errors: INVALID_ARGUMENT; those of CallerCheck::admit().
 grpc::Status check_call(const CallerCheck& callers, const grpc::CallbackServerContext& context,
-                        const aios::tools::ExecuteRequest& request, const ServedPrincipal*& who);
+                        const aios::tools::ExecuteRequest& request, AdmittedCall& admitted);
 
 /// The options of a call: its stop, and a principal to confirm it if one listens.
 CallOptions options_of_call(QuestionBook& questions, const ServedPrincipal& who,

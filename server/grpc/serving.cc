@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/audit/recorded_calls.h"
 #include "engine/commit/stage_directory.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/shown_changes.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
@@ -269,13 +270,13 @@ Result<Serving::State> Serving::drop(const v1::TransactionRequest& request,
 
 // --- calls --------------------------------------------------------------------------------------
 
-ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions options,
-                                 const ServedCaller& caller) {
+ExecuteResponse Serving::execute(const ExecuteRequest& request, const ToolCall& call,
+                                 CallOptions options, const ServedCaller& caller) {
   const Telemetry::Work work(telemetry_);
   (void)stored_tools_.refresh();
   options.task_id = request.task_id();
   options.reason = request.reason();
-  const auto ran = run(request, options, caller);
+  const auto ran = run(request, call, options, caller);
   const ToolResult result = ran ? *ran : ToolResult::failure(tool_error_from(ran.error()));
   ExecuteResponse response;
   response.set_success(result.ok);
@@ -297,12 +298,12 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, CallOptions opti
   return response;
 }
 
-Result<ToolResult> Serving::run(const ExecuteRequest& request, const CallOptions& options,
-                                const ServedCaller& caller) {
+Result<ToolResult> Serving::run(const ExecuteRequest& request, const ToolCall& call,
+                                const CallOptions& options, const ServedCaller& caller) {
   GALLEY_ASSIGN(const ToolProfile* profile, profile_of(request.agent_id()));
   GALLEY_TRY(profile->check_shows(request.tool_name()));
   if (is_grant(request.tool_name()) && caller.who.has(kGrantRight)) {
-    return run_as_person(request, options);
+    return run_as_person(request, call, options);
   }
   const bool begins = config_.commit == ServingConfig::CommitRule::kExplicit;
   const Key key = {request.agent_id(), request.task_id()};
@@ -314,18 +315,18 @@ Result<ToolResult> Serving::run(const ExecuteRequest& request, const CallOptions
     GALLEY_ASSIGN(const auto lock, take(*task, caller.deadline));
     GALLEY_ASSIGN(auto transaction, open(*task, key, request.reason(), begins));
     if (transaction) {
-      const CallResult called =
-          transaction->call(request.tool_name(), request.input_json(), options);
+      ToolResult result = std::move(inner(*transaction).call_all({call}, options).front());
       GALLEY_TRY(transaction->save());
-      return called.result();
+      return result;
     }
   }
-  return run_and_commit(request, request.agent_id(), options);
+  return run_and_commit(key, call, options);
 }
 
 /// Such a call is in no transaction, because no rollback takes a grant back. The question about it
 /// and its record name the agent.
-Result<ToolResult> Serving::run_as_person(const ExecuteRequest& request, CallOptions options) {
+Result<ToolResult> Serving::run_as_person(const ExecuteRequest& request, const ToolCall& call,
+                                          CallOptions options) {
   options.reason = "asked by the agent '" + request.agent_id() + "': " + request.reason();
   if (options.confirm) {
     options.confirm = [&request, ask = options.confirm](CallOptions::Question question) {
@@ -333,18 +334,18 @@ Result<ToolResult> Serving::run_as_person(const ExecuteRequest& request, CallOpt
       return ask(question);
     };
   }
-  return run_and_commit(request, "", options);
+  return run_and_commit({"", request.task_id()}, call, options);
 }
 
-Result<ToolResult> Serving::run_and_commit(const ExecuteRequest& request, const std::string& agent,
+Result<ToolResult> Serving::run_and_commit(const Key& key, const ToolCall& call,
                                            const CallOptions& options) {
-  TransactionOptions who = options_of(agent, request.task_id(), request.reason());
+  TransactionOptions who = options_of(key.first, key.second, options.reason);
   who.stop = options.stop;
   GALLEY_ASSIGN(Transaction transaction, workspace_->begin(who));
-  ToolResult result = transaction.call(request.tool_name(), request.input_json(), options).result();
+  ToolResult result = std::move(inner(transaction).call_all({call}, options).front());
   if (!result.ok) return result;
   CommitRequest asked;
-  asked.tool = request.tool_name();
+  asked.tool = call.tool;
   const bool is_stopped = options.stop.stop_requested();
   Result<CommitOutcome> outcome =
       is_stopped ? Result<CommitOutcome>(fail(ErrorKind::kTimeout, "call.cancelled",

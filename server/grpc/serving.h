@@ -17,6 +17,7 @@
 
 #include "aios_tools.pb.h"
 #include "base/result.h"
+#include "engine/calls/executor.h"
 #include "engine/pipeline/stored_tools.h"
 #include "galley/v1/transactions.pb.h"
 #include "server/grpc/serving_config.h"
@@ -66,7 +67,8 @@ class Serving {
   Result<aios::tools::ToolDefinition> definition(const std::string& name, const std::string& agent);
   /// Calls a tool: in the open transaction of its task, or in one that is committed at once.
   aios::tools::ExecuteResponse execute(const aios::tools::ExecuteRequest& request,
-                                       CallOptions options, const ServedCaller& caller);
+                                       const ToolCall& call, CallOptions options,
+                                       const ServedCaller& caller);
   /// The agent of a call; empty: a person made it.
   /// Errors: those of find_recorded_call().
   Result<std::string> agent_of(const std::string& execution);
@@ -107,11 +109,12 @@ class Serving {
   /// Opens the transaction of the task of a request, and closes it after `use`.
   Result<State> in_task(const v1::TransactionRequest& request, const ServedCaller& caller,
                         const std::function<Result<State>(Task&, Transaction&)>& use);
-  Result<ToolResult> run(const aios::tools::ExecuteRequest& request, const CallOptions& options,
-                         const ServedCaller& caller);
-  Result<ToolResult> run_as_person(const aios::tools::ExecuteRequest& request, CallOptions options);
-  Result<ToolResult> run_and_commit(const aios::tools::ExecuteRequest& request,
-                                    const std::string& agent, const CallOptions& options);
+  Result<ToolResult> run(const aios::tools::ExecuteRequest& request, const ToolCall& call,
+                         const CallOptions& options, const ServedCaller& caller);
+  Result<ToolResult> run_as_person(const aios::tools::ExecuteRequest& request, const ToolCall& call,
+                                   CallOptions options);
+  Result<ToolResult> run_and_commit(const Key& key, const ToolCall& call,
+                                    const CallOptions& options);
   Result<std::optional<std::vector<std::string>>> roll_back_staged(const std::string& execution,
                                                                    const std::string& agent,
                                                                    const std::string& reason);

@@ -85,12 +85,13 @@ grpc::ServerWriteReactor<v1::ExecuteEvent>* TransactionsService::Execute(
   auto* events = new Events(false);
   const bool is_taken = parts_.pool.submit([this, context, request, events] {
     const Status status = guarded([&]() -> Status {
-      const ServedPrincipal* who = nullptr;
-      if (auto refused = check_call(callers_, *context, *request, who); !refused.ok()) {
+      AdmittedCall admitted;
+      if (auto refused = check_call(callers_, *context, *request, admitted); !refused.ok()) {
         return refused;
       }
+      const ServedPrincipal& who = *admitted.who;
       if (events->stop().stop_requested()) return Status::OK;
-      CallOptions options = options_of_call(parts_.questions, *who, events->stop());
+      CallOptions options = options_of_call(parts_.questions, who, events->stop());
       options.logger = [events](const CallOptions::Log& log) { events->send_all(event_of(log)); };
       options.progress = [events](uint64_t done, uint64_t total) {
         v1::ExecuteEvent event;
@@ -99,8 +100,8 @@ grpc::ServerWriteReactor<v1::ExecuteEvent>* TransactionsService::Execute(
         events->send_all(std::move(event));
       };
       v1::ExecuteEvent last;
-      *last.mutable_response() = parts_.serving.execute(
-          *request, std::move(options), {*who, context->deadline(), events->stop()});
+      *last.mutable_response() = parts_.serving.execute(*request, admitted.call, std::move(options),
+                                                        {who, context->deadline(), events->stop()});
       events->send_all(std::move(last));
       return Status::OK;
     });

@@ -189,6 +189,7 @@ class Statuses(GrpcCase):
         client = self.client()
         self.assertTrue(client.execute("fs.list", {"path": "."}, task="").success)
         self.assertIn("EVALIDATION", client.execute("fs.read", b"").error)
+        self.assertTrue(client.execute("fs.list", b"").success, "no arguments")
 
 
 class Sockets(GrpcCase):
