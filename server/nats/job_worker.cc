@@ -56,14 +56,26 @@ constexpr std::string_view kDropped = "dropped-";  ///< before the name of a rep
 constexpr const char* kUsualAgent = "worker";
 constexpr const char* kProtocols = "file:git:http:https:ssh";
 
+/// The message of a refusal. It tells how to approve a change or a call in its workspace, but that
+/// of a job is in the cache of one worker.
+std::string message_for_job(std::string_view reason, std::string message) {
+  const size_t end = reason == "gate.approval_missing" ? message.find("; no person could be asked")
+                     : reason == "call.needs_confirmation" ? message.find(". To go on: ")
+                                                           : message.npos;
+  if (end == message.npos) return message;
+  return message.substr(0, end) +
+         "; a job asks nobody, so it is refused. To go on, make the change in a clone, where a "
+         "person can approve it, or let the rules allow it";
+}
+
 JobReceipt receipt(const Job& job, JobReceipt::Outcome outcome, std::string reason,
                    std::string message) {
   JobReceipt made;
   made.id = job.id;
   made.job = job.digest;
   made.outcome = outcome;
+  made.message = message_for_job(reason, std::move(message));
   made.reason = std::move(reason);
-  made.message = std::move(message);
   return made;
 }
 
@@ -202,22 +214,12 @@ Result<JobReceipt> committed(const Job& job, const GitObjects& objects, const st
   return made;
 }
 
-/// The message of a refusal. The gate tells how to approve a change in its workspace, but that of a
-/// job is in the cache of one worker.
-std::string message_of(const Refusal& refusal) {
-  const size_t end = refusal.message.find("; no person could be asked");
-  if (refusal.reason != "gate.approval_missing" || end == std::string::npos) return refusal.message;
-  return refusal.message.substr(0, end) +
-         "; a job asks nobody, so it is refused. To go on, make the change in a clone, where a "
-         "person can approve it, or let the rule allow it";
-}
-
 /// The receipt of a refusal. A line about each finding goes to `on_progress`, and the last lines
 /// that its command printed.
 JobReceipt refused(const Job& job, const Refused& no,
                    const std::function<void(const std::string&)>& on_progress) {
   JobReceipt made =
-      receipt(job, JobReceipt::Outcome::kRefused, no.refusal().reason, message_of(no.refusal()));
+      receipt(job, JobReceipt::Outcome::kRefused, no.refusal().reason, no.refusal().message);
   made.findings = no.preview.verdict.findings;
   const size_t shown = std::min(made.findings.size(), JobReceipt::kMostFindings);
   for (size_t i = 0; i < shown; ++i) {

@@ -169,13 +169,19 @@ class WhatPeopleAreTold(TroubleCase):
     def test_a_job_that_a_person_would_have_to_approve_says_what_to_do(self):
         repository = self.make_repository()
         rules = self.scratch / "rules.toml"
-        rules.write_text('[[policy.rule]]\npaths = ["a.txt"]\ndecision = "ask"\n')
-        self.start_worker(f'galley_toml = "{rules}"\n')
-        receipt = self.submit(self.job(repository))
-        self.assertEqual((receipt["outcome"], receipt["reason"]), ("refused", "gate.approval_missing"), receipt)
-        self.assertIn("a.txt: modify needs an approval", receipt["message"])
-        self.assertIn("a job asks nobody", receipt["message"])
-        self.assertNotIn("galley approve", receipt["message"])
+        calls = [{"tool": "Write", "args": {"file_path": "a.txt", "content": "1\n"}}]
+        for name, rule, change, reason, why in (
+                ("edited", '[[policy.rule]]\npaths = ["a.txt"]\ndecision = "ask"\n', {}, "gate.approval_missing", "a.txt: modify needs an approval"),
+                ("called", 'policy.mode = "strict"\n', {"calls": calls, "edits": ""}, "call.needs_confirmation", "'Write' needs a person's approval")):
+            with self.subTest(name):
+                rules.write_text(rule)
+                worker = self.start_worker(f'galley_toml = "{rules}"\n')
+                receipt = self.submit({**self.job(repository, name), **change})
+                self.assertEqual((receipt["outcome"], receipt["reason"]), ("refused", reason), receipt)
+                self.assertIn(why, receipt["message"])
+                self.assertIn("a job asks nobody", receipt["message"])
+                self.assertNotIn("galley ", receipt["message"])
+                self.end(worker)
 
     def test_an_empty_id_lists_no_jobs(self):
         self.assertIn(b"the value is empty", self.queue("jobs", "", expect=2).stderr)
