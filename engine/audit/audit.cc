@@ -110,6 +110,14 @@ Result<void> check_anchor(File& log, const AuditHead& head, const Tail& tail) {
   return damaged(fmt::format("record {} is not the one that was written here", head.position.seq));
 }
 
+AuditMembers gap(const char* why, nlohmann::ordered_json output, int64_t wall_ns) {
+  AuditEvent event;
+  event.kind = AuditKind::kGap;
+  event.reason = why;
+  event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
+  return audit_members(event, wall_ns);
+}
+
 /// Builds the record that says what was lost before it. `cut` is the number of bytes that are cut
 /// off.
 AuditMembers gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& head,
@@ -121,11 +129,8 @@ AuditMembers gap_record(const Tail& tail, uint64_t cut, const std::optional<Audi
     output["lost_records"] = head->position.seq - tail.position.seq;
     output["last_known_hash"] = head->position.hash.hex();
   }
-  AuditEvent event;
-  event.kind = AuditKind::kGap;
-  event.reason = "the log ended before it should: a crash, a power loss, or another program cut it";
-  event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
-  return audit_members(event, wall_ns);
+  return gap("the log ended before it should: a crash, a power loss, or another program cut it",
+             std::move(output), wall_ns);
 }
 
 /// Adds a record to the chain: returns its line. The hash is that of the line without the member
@@ -368,20 +373,22 @@ Result<std::string> rename_aside(const WritableDirectory& directory, const RelPa
               "there are too many closed audit logs in .galley; move some of them elsewhere");
 }
 
-/// Renames objects of another kind in the place of the anchor or of its folders.
-Result<void> clear_place_of_head(const WritableDirectory& directory, const RelPath& head) {
+/// Renames objects of another kind in the place of the anchor or of its folders. Returns the new
+/// name of one; empty if there was none.
+Result<std::string> clear_place_of_head(const WritableDirectory& directory, const RelPath& head) {
   std::vector<RelPath> places = {head, name_of(kEarlierHeadName)};
   for (RelPath above = head.parent(); !above.is_root(); above = above.parent()) {
     places.insert(places.begin(), above);
   }
+  std::string aside;
   for (const RelPath& place : places) {
     GALLEY_ASSIGN(const FileStat stat, directory.stat(place));
     const bool is_file = place == head || place == places.back();
     if (stat.kind == FileKind::kAbsent) continue;
     if (stat.kind == (is_file ? FileKind::kRegular : FileKind::kDirectory)) continue;
-    GALLEY_TRY(rename_aside(directory, place, place.str() + ".", ""));
+    GALLEY_ASSIGN(aside, rename_aside(directory, place, place.str() + ".", ""));
   }
-  return {};
+  return aside;
 }
 
 }  // namespace
@@ -389,7 +396,7 @@ Result<void> clear_place_of_head(const WritableDirectory& directory, const RelPa
 Result<std::string> AuditLog::begin_new_log() {
   GALLEY_ASSIGN(const bool is_begun, is_there());
   if (!is_begun) return std::string();
-  GALLEY_TRY(clear_place_of_head(*directory_, head_));
+  GALLEY_ASSIGN(const std::string anchor, clear_place_of_head(*directory_, head_));
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
   const auto mended = append_locked(*head_file, {});
   if (!mended && mended.error().reason != "audit.damaged") return fail(mended.error());
@@ -399,6 +406,12 @@ Result<std::string> AuditLog::begin_new_log() {
       mended && found &&
       std::all_of(found->defects.begin(), found->defects.end(),
                   [](const AuditDefect& defect) { return defect.reason == "audit.lost"; });
+  if (is_sound && !anchor.empty()) {
+    // Without its anchor, records that are missing at the end of the log are not noticed.
+    GALLEY_TRY(append_locked(*head_file, {gap("another object was in the place of the anchor",
+                                              {{"anchor", anchor}}, clock_->wall_ns())}));
+    GALLEY_TRY(sync());
+  }
   if (is_sound) return std::string();
   nlohmann::ordered_json output;
   GALLEY_ASSIGN(const auto whole, hash_of_log(*directory_));
@@ -409,14 +422,11 @@ Result<std::string> AuditLog::begin_new_log() {
     output["last_known_seq"] = found->sound.seq;
     output["last_known_hash"] = found->sound.hash.hex();
   }
-  AuditEvent event;
-  event.kind = AuditKind::kGap;
-  event.reason = "the log before this one was damaged and is set aside";
-  event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
-  std::vector<AuditMembers> records;
-  records.push_back(audit_members(event, clock_->wall_ns()));
   // Until the record is written, the anchor of the old log shows that records are missing.
-  GALLEY_TRY(append_locked(*head_file, std::move(records), true));
+  GALLEY_TRY(append_locked(*head_file,
+                           {gap("the log before this one was damaged and is set aside",
+                                std::move(output), clock_->wall_ns())},
+                           true));
   GALLEY_TRY(sync());
   return name;
 }

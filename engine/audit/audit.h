@@ -176,7 +176,8 @@ class AuditLog final : public AuditSink {
   Result<void> close_gap();
   /// Renames a damaged log to `audit.<n>.jsonl` and begins a new one. The first record of the new
   /// log has the name and the hash of the damaged one, and the position of its last valid record.
-  /// Returns the name; empty when the log was not damaged.
+  /// Returns the name; empty when the log was not damaged. If only its anchor was replaced, a
+  /// record says that records may have been lost.
   Result<std::string> begin_new_log();
   /// Flushes the log to the disk.
   Result<void> sync();

@@ -56,6 +56,9 @@ std::string gap_in(const json& record) {
   if (is_object && (output->contains("lost_records") || output->contains("closed"))) {
     return "records before it were lost";
   }
+  if (is_object && output->contains("anchor")) {
+    return "records before it may have been lost, because the anchor of the log was replaced";
+  }
   return "bytes before it were cut off; no record is known to be lost";
 }
 

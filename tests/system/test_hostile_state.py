@@ -121,7 +121,9 @@ class HostileState(HostileStateCase):
                     said = self.galley(*command, expect=1)
                     self.assertIn(b"galley doctor --repair", said.stdout + said.stderr, command)
                 self.galley("doctor", "--repair", expect=(0, 1))
-                self.galley("audit", "verify", expect=0)
+                self.assertIn(b"records before it may have been lost", self.galley("audit", "verify", expect=0).stdout)
+                last = (self.work / ".galley" / "audit.jsonl").read_text().splitlines()[-1]
+                self.assertEqual(json.loads(last)["kind"], "audit.gap")
                 self.assertEqual(len(set(place.parent.iterdir()) - aside), 1, "it is only set aside")
                 self.galley("undo", expect=0)
                 self.galley("redo", expect=0)
