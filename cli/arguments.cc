@@ -52,8 +52,15 @@ std::string no_such_option(const CLI::App& command, const std::string& word) {
   if (std::find(names.begin(), names.end(), name) != names.end()) {
     return "'" + printable_line(name) + "' belongs behind '" + command_path(command) + "'";
   }
-  return (is_global ? "galley" : "'" + command_path(command) + "'") + " has no option '" +
-         printable_line(name) + "'" + did_you_mean(name, names);
+  const std::string none = (is_global ? "galley" : "'" + command_path(command) + "'") +
+                           " has no option '" + printable_line(name) + "'";
+  if (command.get_name() == "exec") {
+    const OptionTable all;
+    if (all.app().get_subcommand("run")->get_option_no_throw(name) != nullptr) {
+      return none + "; 'galley run' has it, and --resume keeps its transaction";
+    }
+  }
+  return none + did_you_mean(name, names);
 }
 
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {

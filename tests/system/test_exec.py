@@ -313,6 +313,10 @@ class Exec(SystemCase):
             self.assertIn(f"{option}: '{value}' is not {what}", said.splitlines()[0])
         self.assertIn("'--timeout' needs a value", self.galley("exec", "--timeout", expect=2).stderr.decode())
 
+    def test_an_option_that_only_a_run_has_is_named_with_it(self):
+        said = self.galley("exec", "--layer", "/tmp", "--", "true", expect=2).stderr.decode()
+        self.assertIn("'galley exec' has no option '--layer'; 'galley run' has it", said)
+
     def test_calls_of_a_document_are_on_record_without_a_commit(self):
         self.galley("begin", expect=0)
         self.galley("rollback", expect=0)
