@@ -94,7 +94,9 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   WorkspaceState& workspace = *state_->workspace;
   ExecutorOptions options;
   static_cast<CallOptions&>(options) = call;
-  if (options.reason.empty()) options.reason = state_->options.message;
+  // The message of a stored transaction may be the reason of another call.
+  if (options.reason.empty())
+    options.reason = state_->stage ? state_->reason : state_->options.message;
   options.root = workspace.place.path;
   options.agent = state_->options.agent;
   options.owner = state_->options.owner;
@@ -557,7 +559,7 @@ Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
   StageHeader about{options.agent, options.message, state_->place.clock().wall_ns()};
   about.session = options.session.empty() ? state_->options.session : options.session;
   GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->persistent.state(), about));
-  return Transaction::of_stage(*state_, std::move(stage), options.agent);
+  return Transaction::of_stage(*state_, std::move(stage), options.agent, options.message);
 }
 
 Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage,

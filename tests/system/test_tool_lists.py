@@ -143,9 +143,8 @@ class ToolLists(SystemCase):
         self.by("", "rollback", "--to", "one")
         self.by("", "commit")
         seen = [(record["kind"], record["tx"], record.get("reason")) for record in self.records()]
-        self.assertEqual(seen, [("edit", tx, "because"), ("savepoint", tx, "because"), ("begun", tx, "because"),
-                                ("exec", tx, "because"),
-                                ("rollback", tx, "because"), ("commit", "1", "because")])
+        self.assertEqual(seen, [("edit", tx, "because"), ("savepoint", tx, None), ("begun", tx, None), ("exec", tx, None),
+                                ("rollback", tx, None), ("commit", "1", "because")])
         self.assertEqual(self.records()[-1]["open_tx"], tx)
         exported = [json.loads(line) for line in self.by("", "audit", "export", "aios").stdout.splitlines()]
         self.assertEqual(exported[-1]["backup_path"], ".galley/undo/1.j")
