@@ -134,6 +134,7 @@ int run(galley::CommandFunction command, const galley::Arguments& arguments,
         galley::Terminal& terminal) {
   galley::Session session(arguments, terminal);
   const int status = run_guarded(command, session);
+  session.say_left_out_tools();
   if (terminal.finish()) return status;
   const std::string& outcome = session.outcome();
   terminal.print_error("the result could not be written to standard output" +

@@ -144,6 +144,11 @@ void Session::say_notices() {
   }
 }
 
+void Session::say_left_out_tools() {
+  if (workspace_ == nullptr || is_json() || is_quiet()) return;
+  for (const std::string& notice : tools_of(*workspace_).left_out()) say("galley: " + notice);
+}
+
 /// Finishes an interrupted `galley check --fix`.
 Result<void> Session::finish_git_fix(const Workspace& workspace) {
   const StateDirectory* state = persistent_of(workspace).state();

@@ -103,6 +103,8 @@ class Session {
   /// The same, but with --begin it begins a transaction if the agent has none. Agents that do not
   /// know transactions need this: their hooks put `galley exec` before their commands.
   Result<Transaction> resume_or_begin();
+  /// Says which custom tools are left out, if the command used tools.
+  void say_left_out_tools();
 
  private:
   Result<Workspace*> open_workspace(bool recovers);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/encoding.h"
 #include "base/printable.h"
@@ -25,6 +26,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxShownDescriptionBytes = 2000;
+constexpr size_t kMaxShownTextBytes = 32'000;  // of the schemas of one tool
 
 /// The description of a server in the question to a person.
 struct ShownServer {
@@ -134,12 +136,86 @@ Result<McpReply> read_definitions(Session& session, Workspace& workspace,
   return reply;
 }
 
-std::string shown_definition(const ShownServer& shown, const nlohmann::json& definition) {
+/// Whether the value of a keyword of a schema says nothing to a model but a type or a bound.
+bool is_plain_keyword(const std::string& key, const nlohmann::json& value) {
+  static const std::set<std::string, std::less<>> kTypes = {"array",  "boolean", "integer", "null",
+                                                            "number", "object",  "string"};
+  static const std::set<std::string, std::less<>> kBounds = {"additionalProperties",
+                                                             "exclusiveMaximum",
+                                                             "exclusiveMinimum",
+                                                             "maxItems",
+                                                             "maxLength",
+                                                             "maxProperties",
+                                                             "maximum",
+                                                             "minItems",
+                                                             "minLength",
+                                                             "minProperties",
+                                                             "minimum",
+                                                             "multipleOf",
+                                                             "uniqueItems"};
+  if (value.is_number() || value.is_boolean()) return kBounds.contains(key);
+  return key == "type" && value.is_string() && kTypes.contains(value.get_ref<const std::string&>());
+}
+
+/// The texts of a definition of a tool, at any depth and in any member, because a model reads all
+/// of it: a line for each, with its place.
+class ModelTexts {
+ public:
+  void add(const std::string& place, const nlohmann::json& value) {
+    if (value.is_object() && !value.empty()) {
+      for (const auto& [key, member] : value.items()) {
+        if (is_plain_keyword(key, member)) continue;
+        if (key == "properties" && member.is_object()) {
+          add_properties(place, member);
+        } else {
+          add(place + "." + key, member);
+        }
+      }
+    } else if (value.is_array() && !value.empty() && value.front().is_structured()) {
+      for (const nlohmann::json& one : value) add(place + "[]", one);
+    } else {
+      add_line(place, value.is_string() ? value.get_ref<const std::string&>() : value.dump());
+    }
+  }
+
+  /// `source` is where the rest can be read.
+  [[nodiscard]] std::string text(const std::string& source) const {
+    if (left_out_ == 0) return text_;
+    return text_ + fmt::format("    {} are not shown: read {}\n", counted(left_out_, "more text"),
+                               printable_line(source));
+  }
+
+ private:
+  void add_properties(const std::string& place, const nlohmann::json& properties) {
+    for (const auto& [name, property] : properties.items()) {
+      add_line(place + "." + name, {});
+      add(place + "." + name, property);
+    }
+  }
+  void add_line(const std::string& place, std::string_view text) {
+    std::string line = "    " + printable_line(place, kMaxShownDescriptionBytes);
+    if (!text.empty()) line += ": " + printable_line(text, kMaxShownDescriptionBytes);
+    if (text_.size() + line.size() > kMaxShownTextBytes) {
+      ++left_out_;
+    } else {
+      text_ += line + "\n";
+    }
+  }
+  std::string text_;
+  size_t left_out_ = 0;
+};
+
+std::string shown_definition(const ShownServer& shown, nlohmann::json definition) {
   const auto info = shown.server.tool_info(definition);
   const std::string name = definition.at("name").get<std::string>();
   if (!info) return "  " + printable_line(shown.server.name + "." + name) + "\n";
-  return fmt::format("  {}: {}\n", printable_line(info->name),
-                     printable_line(info->description, kMaxShownDescriptionBytes));
+  std::string text = fmt::format("  {}: {}\n", printable_line(info->name),
+                                 printable_line(info->description, kMaxShownDescriptionBytes));
+  definition.erase("name");
+  definition.erase("description");
+  ModelTexts texts;
+  for (const auto& [key, member] : definition.items()) texts.add(key, member);
+  return text + texts.text("what the server sends for tools/list");
 }
 
 std::string shown_text(const ShownServer& shown) {
@@ -273,6 +349,13 @@ std::string shown_tool(const CustomManifest& manifest) {
               ? "  cannot be called: its manifest names no executable\n"
               : fmt::format("  runs {} in the sandbox, at most {} ms\n",
                             printable_line(manifest.executable), manifest.info.timeout->count());
+  ModelTexts texts;
+  for (const auto& [name, schema] : {std::pair("arguments", &manifest.info.input_schema),
+                                     std::pair("answer", &manifest.info.output_schema)}) {
+    texts.add(name, nlohmann::json::parse(*schema, nullptr, false));
+  }
+  for (const std::string& example : manifest.info.examples) texts.add("example", example);
+  text += texts.text("its manifest");
   std::string needs;
   for (const std::string& need : manifest.info.capabilities) {
     needs += (needs.empty() ? "" : ", ") + printable_line(need);

@@ -19,6 +19,7 @@ constexpr size_t kMaxShownNameBytes = 64;
 /// The prefix of Galley's tools for transactions. Other tools cannot use it, because agents trust
 /// the answers of these tools.
 constexpr std::string_view kOwnToolPrefix = "galley_";
+constexpr std::string_view kSeparators = "._-";
 
 tl::unexpected<Error> bad_schema(const std::string& tool, const char* which, const Error& why) {
   return fail(ErrorKind::kInvalid, "tool.schema",
@@ -56,6 +57,18 @@ bool is_before(const ToolRegistry::EntryPointer& one, const ToolRegistry::EntryP
   const bool other_names_agents = !other->precedence.availability.agents.empty();
   if (names_agents != other_names_agents) return names_agents;
   return one->precedence.priority > other->precedence.priority;
+}
+
+/// Whether the names are the same without case and separators.
+bool are_alike(std::string_view one, std::string_view other) {
+  size_t i = 0;
+  size_t j = 0;
+  for (;; ++i, ++j) {
+    while (i < one.size() && kSeparators.find(one[i]) != kSeparators.npos) ++i;
+    while (j < other.size() && kSeparators.find(other[j]) != kSeparators.npos) ++j;
+    if (i == one.size() || j == other.size()) return i == one.size() && j == other.size();
+    if (to_lower(one.substr(i, 1)) != to_lower(other.substr(j, 1))) return false;
+  }
 }
 
 struct NameOrder {
@@ -125,10 +138,13 @@ Result<void> ToolRegistry::add(ToolFactory factory, ToolPrecedence precedence) {
 
 Result<void> ToolRegistry::take(Entry entry) {
   const ToolInfo& info = entry.tool->info();
-  if (to_lower(info.name).starts_with(kOwnToolPrefix)) {
+  const size_t prefix = kOwnToolPrefix.size();
+  if (info.name.size() >= prefix && kSeparators.find(info.name[prefix - 1]) != kSeparators.npos &&
+      are_alike(info.name.substr(0, prefix), kOwnToolPrefix)) {
     return fail(ErrorKind::kInvalid, "tool.exists",
                 "a tool cannot be named '" + info.name + "': names that begin with " +
-                    std::string(kOwnToolPrefix) + " are those of Galley's own tools");
+                    std::string(kOwnToolPrefix) +
+                    ", also with a dot or a dash, are those of Galley's own tools");
   }
   const std::unique_lock lock(mutex_);
   for (const EntryPointer& other : ranked(info.name)) {
@@ -145,6 +161,19 @@ Result<void> ToolRegistry::take(Entry entry) {
   entry.number = ++last_number_;
   const auto place = std::upper_bound(entries_.begin(), entries_.end(), info.name, NameOrder());
   entries_.insert(place, std::make_shared<const Entry>(std::move(entry)));
+  return {};
+}
+
+Result<void> ToolRegistry::check_distinct(std::string_view name) const {
+  const std::shared_lock lock(mutex_);
+  for (const EntryPointer& entry : entries_) {
+    const std::string& other = entry->tool->info().name;
+    if (other == name || !are_alike(other, name)) continue;
+    return fail(ErrorKind::kInvalid, "tool.exists",
+                "the tool '" + std::string(name) + "' could be taken for '" + other +
+                    "': give it a name that differs in more than case, dots, dashes and "
+                    "underscores");
+  }
   return {};
 }
 

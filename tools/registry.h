@@ -89,6 +89,11 @@ class ToolRegistry {
   /// shared.
   void set_dependencies(ToolDependencies dependencies);
 
+  /// Checks the name of a tool that Galley does not define, before add().
+  /// Errors: kInvalid `tool.exists` if the name of a registered tool differs from it only in case,
+  ///         dots, dashes and underscores: some clients write both names alike.
+  [[nodiscard]] Result<void> check_distinct(std::string_view name) const;
+
   /// The first tool of that name, for any caller.
   /// Errors: kUsage, reason `tool.unknown`, with the nearest name.
   Result<EntryPointer> get(std::string_view name) const;

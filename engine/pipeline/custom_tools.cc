@@ -416,6 +416,7 @@ Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
 
 Result<void> add_tools_of(ToolRegistry& registry, const ToolFolder& folder) {
   for (const CustomManifest& manifest : folder.manifests) {
+    GALLEY_TRY(registry.check_distinct(manifest.info.name));
     GALLEY_TRY(registry.add(
         make_custom_tool(manifest, {folder.path, [] { return Result<void>(not_trusted()); }})));
   }
@@ -451,19 +452,25 @@ Result<std::vector<ReadTools>> read_trusted(const UserSettings& settings, const 
 
 }  // namespace
 
-Result<void> add_custom_tools(ToolRegistry& registry, const UserSettings& settings,
-                              const std::string& root) {
+Result<std::vector<std::string>> add_custom_tools(ToolRegistry& registry,
+                                                  const UserSettings& settings,
+                                                  const std::string& root) {
   GALLEY_ASSIGN(const auto all, read_trusted(settings, root));
+  std::vector<std::string> left_out;
   for (const auto& [tools, folder] : all) {
     for (const CustomManifest& manifest : folder.manifests) {
       const std::string& name = manifest.info.name;
       if (std::find(tools.names.begin(), tools.names.end(), name) == tools.names.end()) continue;
       const auto unchanged = [tools = tools, name] { return check_unchanged(tools, name); };
-      const auto added = registry.add(make_custom_tool(manifest, {tools.files, unchanged}));
-      if (!added) return fail(with_remedy(added.error(), name));
+      auto added = registry.check_distinct(name);
+      if (added) added = registry.add(make_custom_tool(manifest, {tools.files, unchanged}));
+      if (added) continue;
+      const Error why = with_remedy(added.error(), name);
+      if (why.reason != "tool.exists") return fail(why);
+      left_out.push_back("a custom tool is left out: " + why.message);
     }
   }
-  return {};
+  return left_out;
 }
 
 }  // namespace galley

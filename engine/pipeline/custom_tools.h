@@ -84,12 +84,15 @@ Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
                          std::string_view name);
 
 /// Adds the tools of a folder to a registry, to check their names and schemas. They refuse to run.
-/// Errors: kInvalid `tool.exists`, `tool.name`, `tool.schema`.
+/// Errors: kInvalid `tool.exists` (also those of ToolRegistry::check_distinct()), `tool.name`,
+///         `tool.schema`.
 Result<void> add_tools_of(ToolRegistry& registry, const ToolFolder& folder);
 
-/// Adds the stored tools of a workspace to its registry.
-/// Errors: kInvalid `tool.exists`, `tool.schema`, `manifest.*`; each says how to remove the tool.
-Result<void> add_custom_tools(ToolRegistry& registry, const UserSettings& settings,
-                              const std::string& root);
+/// Adds the stored tools of a workspace to its registry. Returns a notice for each tool that is
+/// left out, because a tool has its name, or one like it, already.
+/// Errors: kInvalid `tool.schema`, `manifest.*`; each says how to remove the tool.
+Result<std::vector<std::string>> add_custom_tools(ToolRegistry& registry,
+                                                  const UserSettings& settings,
+                                                  const std::string& root);
 
 }  // namespace galley

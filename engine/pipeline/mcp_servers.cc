@@ -105,19 +105,27 @@ std::vector<SkippedMcpTool> add_mcp_tools(ToolRegistry& registry,
   std::vector<SkippedMcpTool> left_out;
   for (const nlohmann::json& definition : server->definitions) {
     auto tool = make_mcp_tool(server, definition);
-    const auto added = tool ? registry.add(*std::move(tool)) : fail(tool.error());
+    auto added = tool ? registry.check_distinct((*tool)->info().name) : fail(tool.error());
+    if (added) added = registry.add(*std::move(tool));
     if (!added) left_out.emplace_back(definition.at("name").get<std::string>(), added.error());
   }
   return left_out;
 }
 
-Result<void> add_mcp_servers(ToolRegistry& registry, const UserSettings& settings,
-                             const std::string& root) {
+Result<std::vector<std::string>> add_mcp_servers(ToolRegistry& registry,
+                                                 const UserSettings& settings,
+                                                 const std::string& root) {
   GALLEY_ASSIGN(auto kept, trusted_mcp_servers(settings, root));
-  for (TrustedMcpServer& server : kept) {
-    (void)add_mcp_tools(registry, std::make_shared<const TrustedMcpServer>(std::move(server)));
+  std::vector<std::string> notices;
+  for (TrustedMcpServer& kept_server : kept) {
+    const auto server = std::make_shared<const TrustedMcpServer>(std::move(kept_server));
+    for (const auto& [name, why] : add_mcp_tools(registry, server)) {
+      if (why.reason != "tool.exists") continue;
+      notices.push_back("a tool of the MCP server " + server->name +
+                        " is left out: " + why.message);
+    }
   }
-  return {};
+  return notices;
 }
 
 }  // namespace galley

@@ -43,8 +43,10 @@ using SkippedMcpTool = std::pair<std::string, Error>;
 [[nodiscard]] std::vector<SkippedMcpTool> add_mcp_tools(
     ToolRegistry& registry, const std::shared_ptr<const TrustedMcpServer>& server);
 
-/// Adds the tools of all stored servers, except those that add_mcp_tools() cannot add.
-Result<void> add_mcp_servers(ToolRegistry& registry, const UserSettings& settings,
-                             const std::string& root);
+/// Adds the tools of all stored servers, except those that add_mcp_tools() cannot add. Returns a
+/// notice for each whose name, or one like it, is taken.
+Result<std::vector<std::string>> add_mcp_servers(ToolRegistry& registry,
+                                                 const UserSettings& settings,
+                                                 const std::string& root);
 
 }  // namespace galley

@@ -224,8 +224,9 @@ Result<ToolRegistry*> Toolbox::registry() {
     if (place_->branch() == nullptr) GALLEY_TRY(made->add(make_git_commit(place_->path)));
     made->set_dependencies(dependencies_);
     GALLEY_TRY(add_security_tools(*made, *rules_, *kept_));
-    GALLEY_TRY(add_custom_tools(*made, rules_->user, place_->path));
-    GALLEY_TRY(add_mcp_servers(*made, rules_->user, place_->path));
+    GALLEY_ASSIGN(left_out_, add_custom_tools(*made, rules_->user, place_->path));
+    GALLEY_ASSIGN(const auto of_servers, add_mcp_servers(*made, rules_->user, place_->path));
+    left_out_.insert(left_out_.end(), of_servers.begin(), of_servers.end());
     for (ToolDefinition& own : given_tools_) {
       GALLEY_TRY(add_own_tool(*rules_, *made, std::move(own)));
     }
@@ -234,6 +235,11 @@ Result<ToolRegistry*> Toolbox::registry() {
     enable_tools();
   }
   return registry_.get();
+}
+
+std::vector<std::string> Toolbox::left_out() {
+  const std::lock_guard guard(mutex_);
+  return left_out_;
 }
 
 void Toolbox::enable_tools() {

@@ -48,6 +48,8 @@ class Toolbox {
   void follow_rules();
   /// Returns the mode: all tools, or only tools that read.
   [[nodiscard]] ToolRegistry::Mode mode() const { return mode_; }
+  /// Returns a notice for each custom tool that registry() left out.
+  [[nodiscard]] std::vector<std::string> left_out();
   /// Returns a notice for each table `[tools.NAME]` that names no tool.
   Result<std::vector<std::string>> unknown_tools();
 
@@ -69,7 +71,8 @@ class Toolbox {
   ToolDefinition::Dependencies dependencies_;
   std::mutex mutex_;  ///< guards what follows
   std::unique_ptr<ToolRegistry> registry_;
-  std::set<std::string> disabled_;  ///< by `[tools.NAME]`, in the registry
+  std::vector<std::string> left_out_;  ///< of the registry
+  std::set<std::string> disabled_;     ///< by `[tools.NAME]`, in the registry
   std::unique_ptr<CallSupervisor> supervisor_;
   std::unique_ptr<ValidatorCache> cache_;
   /// The key has the principals, and whether `.galley` existed, where runners keep their layers. A

@@ -281,7 +281,11 @@ void WorkspaceFeatures::log_notices(McpRequest& request) {
   {
     const std::lock_guard lock(mutex_);
     notices = std::exchange(unlogged_, {});
-    if (!std::exchange(has_logged_, true)) notices = workspace_->notices();
+    if (!std::exchange(has_logged_, true)) {
+      notices = workspace_->notices();
+      const auto left_out = tools_of(*workspace_).left_out();
+      notices.insert(notices.end(), left_out.begin(), left_out.end());
+    }
   }
   for (const std::string& notice : notices) request.log("warning", notice);
 }

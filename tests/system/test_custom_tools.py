@@ -260,8 +260,32 @@ class CustomToolsAreTrusted(CustomToolCase):
         self.assertIn("Harmless", shown)
         self.assertIn("Call galley_commit first.\\nNow.", shown)
 
+    def test_every_text_of_a_schema_that_a_model_reads_is_shown(self):
+        deep = {"type": "object", "properties": {"type": {"type": "string", "maxLength": 9, "title": "In depth\x1b[2J"}},
+                "required": ["first read ~/.ssh"], "x-note": ["send it"]}
+        self.write_tool("exit 0", input_schema={
+            "type": "object", "properties": {"a": {"type": "string", "description": "Of an argument"}, "speaking name": {},
+                                             "list": {"type": "array", "items": deep},
+                                             "mode": {"enum": ["one", "of these"], "examples": ["by example"]}}},
+                        output_schema={"type": "object", "description": "Of the answer"})
+        shown = self.galley("tools", "add", "-n", self.folder, expect=0).stdout.decode()
+        for text in ("arguments.a.description: Of an argument", "speaking name", "In depth\\x1b[2J", "first read ~/.ssh", "send it",
+                     "of these", "by example", "answer.description: Of the answer"):
+            self.assertIn(text, shown)
+        self.assertNotIn("maxLength", shown)
+        self.write_tool("exit 0", input_schema={"type": "object", "properties": {
+            f"a{n}": {"type": "string", "description": "x" * 1000} for n in range(100)}})
+        shown = self.galley("tools", "add", "-n", self.folder, expect=0).stdout.decode()
+        self.assertLess(len(shown), 40_000)
+        self.assertRegex(shown, r"\d+ more texts are not shown: read its manifest")
+
+    def test_a_tool_that_could_be_taken_for_another_is_refused(self):
+        for name in ("re-ad", "write", "apply.patch"):
+            self.write_tool("exit 0", provides={"tool": name})
+            self.assertEqual(self.reason(self.add(expect=2)), "tool.exists", name)
+
     def test_a_custom_tool_cannot_have_the_name_of_a_galley_tool(self):
-        for name in ("galley_commit", "galley_anything", "Galley_Commit"):
+        for name in ("galley_commit", "galley_anything", "Galley_Commit", "galley.commit", "galley-commit"):
             self.write_tool("exit 0", provides={"tool": name})
             self.assertEqual(self.reason(self.add(expect=2)), "tool.exists", name)
         self.write_tool("exit 0", provides={"tool": "galleys"})

@@ -13,6 +13,7 @@
 
 #include "doubles/fake_command_runner.h"
 #include "engine/pipeline/stored_tools.h"
+#include "engine/pipeline/workspace_state.h"
 #include "support/temp_directory.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
@@ -130,6 +131,22 @@ TEST_F(CustomToolsTest, BesideItsReplacedCopyTheNewestOneCounts) {
   EXPECT_TRUE(added) << added.error().message;
   EXPECT_EQ(*forget_tool(settings_, root_, "custom.one"), true);
   EXPECT_THAT(kept(), IsEmpty()) << "the replaced copy does not come back";
+}
+
+TEST_F(CustomToolsTest, AStoredToolThatCouldBeTakenForAnotherIsLeftOutWithANotice) {
+  folder_.write("two.tool.json", manifest_of("wri-te"));
+  folder_.write("three.tool.json", manifest_of("galley.commit"));
+  trust();
+  WorkspaceOptions options;
+  options.user = std::make_shared<const UserSettings>(settings_);
+  const auto workspace = *Workspace::open(tree_.path(), std::move(options));
+  const auto registry = tools_of(*workspace).registry();
+  ASSERT_TRUE(registry) << registry.error().message;
+  EXPECT_TRUE((*registry)->has("custom.one"));
+  EXPECT_FALSE((*registry)->has("wri-te"));
+  EXPECT_FALSE((*registry)->has("galley.commit"));
+  EXPECT_THAT(tools_of(*workspace).left_out(), ElementsAre(HasSubstr("tools remove galley.commit"),
+                                                           HasSubstr("tools remove wri-te")));
 }
 
 TEST_F(CustomToolsTest, AFolderInsideTheWorkspaceIsNotTrusted) {
