@@ -121,13 +121,16 @@ Result<int> run_call(Session& session) {
   }
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
-  if (profile != nullptr) GALLEY_TRY(profile->check_shows(arguments.name));
-  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
+  ToolCall one = ToolCall::parse(arguments.name, json);
+  if (profile != nullptr) one.refuse_unless(profile->check_shows(arguments.name));
+  auto opened = session.resume_or_begin();
+  if (!opened) return fail(one.flaw.value_or(opened.error()));
+  Transaction& transaction = *opened;
   const Overlay::Entries before = overlay_of(transaction).entries();
   GALLEY_ASSIGN(const CallOptions options, call_options(session));
   session.terminal().work_on(work_of(arguments));
   GALLEY_TRY(begin_transcript(session, transaction));
-  const ToolResult result = transaction.call(arguments.name, json, options).result();
+  const ToolResult result = inner(transaction).call_all({std::move(one)}, options).front();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
   if (!arguments.shape.empty()) {
     GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(arguments.shape));

@@ -53,7 +53,7 @@ void Recorder::complete(AuditEvent& event) const {
 }
 
 bool Recorder::is_silent(AuditKind kind) const {
-  if (time_ != RecordTime::kCalls) return false;
+  if (time_ != RecordTime::kCalls && time_ != RecordTime::kTries) return false;
   switch (kind) {
     case AuditKind::kCall:
     case AuditKind::kCallDryRun:
@@ -61,6 +61,10 @@ bool Recorder::is_silent(AuditKind kind) const {
     case AuditKind::kBegun:  // the executor has already checked it
     case AuditKind::kConfirmation:
       return false;
+    case AuditKind::kEdit:
+    case AuditKind::kEditsDropped:
+    case AuditKind::kFix:
+      return time_ == RecordTime::kCalls;
     default:
       return true;
   }
@@ -103,6 +107,15 @@ Result<void> Recorder::write_held() {
   held_.clear();
   held_bytes_ = 0;
   return {};
+}
+
+Result<void> Recorder::write_or_drop_held() {
+  auto written = write_held();
+  if (!written) {
+    held_.clear();
+    held_bytes_ = 0;
+  }
+  return written;
 }
 
 }  // namespace galley

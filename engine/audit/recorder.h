@@ -18,7 +18,8 @@ enum class RecordTime : uint8_t {
   kAtOnce,  ///< at once; for stored transactions and the workspace's own actions
   kAtEnd,  ///< refusals and starts of programs at once, other events at the end of the transaction;
            ///< for transactions in memory
-  kCalls,  ///< only tool calls, at once; for a preview
+  kCalls,  ///< only tool calls, at once; for a person's preview
+  kTries,  ///< tool calls, edits and fixes, at once; for an agent's preview
 };
 
 /// Records the events of one transaction.
@@ -52,6 +53,9 @@ class Recorder {
   Result<void> record_now(AuditEvent event);
   /// Writes the held records, in order.
   Result<void> write_held();
+  /// As write_held(), for records of actions without an effect. If that fails, they are dropped,
+  /// and the caller tells it.
+  Result<void> write_or_drop_held();
 
   /// Whether events of this kind are never written, so their records need not be built.
   [[nodiscard]] bool is_silent(AuditKind kind) const;

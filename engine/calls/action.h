@@ -23,7 +23,8 @@ struct Action {
   Intent intent = {};                          ///< the intent of a tool call, as far as its
                                                ///< arguments show it
   bool only_looks = false;                     ///< it only reads, whatever paths it names
-  bool is_trial = false;        ///< its changes are reverted, and only a refusal is recorded
+  bool is_trial = false;        ///< its changes are reverted; a person's is recorded only if it is
+                                ///< refused
   bool runs_program = false;    ///< recorded before the program starts, and again when it ends
   bool is_atomic = false;       ///< an effect that fails leaves the overlay unchanged
   bool merges = false;          ///< brings in lines of others, which the caller has not seen by it

@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+constexpr std::string_view kUnrecordedCall = "this call is not in the audit log: ";
 constexpr size_t kMaxCalls = 100'000;  // calls in one document
 
 /// Returns the set options of the caller that are not members of a record; null if there are none.
@@ -81,12 +82,28 @@ tl::unexpected<Error> malformed_calls(const std::string& why) {
 
 }  // namespace
 
-Result<ToolCall> ToolCall::parse(std::string tool, std::string_view args_text) {
-  GALLEY_ASSIGN(json args, parse_json(args_text));
+ToolCall ToolCall::parse(std::string tool, std::string_view args_text) {
   ToolCall call;
   call.tool = std::move(tool);
-  call.args = std::make_shared<const json>(std::move(args));
+  auto args = parse_json(args_text);
+  if (args) {
+    call.args = std::make_shared<const json>(*std::move(args));
+  } else {
+    call.flaw = args.error();
+  }
   return call;
+}
+
+std::string unrecorded_warning(const Error& why) {
+  return std::string(kUnrecordedCall) + why.message;
+}
+
+const std::string* unrecorded_warning(const ToolResult& result) {
+  const auto& all = result.meta.warnings;
+  const auto found = std::find_if(all.begin(), all.end(), [](const std::string& warning) {
+    return warning.starts_with(kUnrecordedCall);
+  });
+  return found == all.end() ? nullptr : &*found;
 }
 
 Result<std::vector<ToolCall>> parse_calls(std::string_view text) {
@@ -198,11 +215,24 @@ Recorded Executor::record_result(Ran&& ran, const Place& place) {
   StagedStep step{action.record.execution_id, action.record.tool, std::move(ran.changes_)};
   if (ran.is_kept() && place.overlay != nullptr) note_seen(action, step.changes, *place.overlay);
   if (is_step) action.record.changed = names_of(step.changes);
-  const bool is_quiet = action.is_trial || action.records_itself;
+  AuditKind& kind = action.record.kind;
+  const bool is_agents_try = (action.is_trial || options_.is_preview) && !options_.agent.empty() &&
+                             !recorder_->is_silent(kind);
+  if (is_agents_try && kind != AuditKind::kEditsDropped && kind != AuditKind::kCallsDropped) {
+    kind = AuditKind::kCallDryRun;
+  }
+  const bool is_quiet = (action.is_trial && !is_agents_try) || action.records_itself;
   if (ran.is_silent_ || (is_quiet && !ran.is_refused_)) {
     return {std::move(ran.result_), std::move(ran.no_)};
   }
-  if (const auto recorded = record(std::move(action), ran.result_); !recorded) {
+  // Only the result of a call has warnings.
+  const bool is_dry = options_.dry_run || options_.is_preview;
+  const bool needs_record = place.effect != nullptr || action.runs_program ||
+                            (ran.result_.ok && !is_dry && !action.only_looks);
+  const auto recorded = record(std::move(action), ran.result_);
+  if (!recorded && !needs_record) {
+    ran.result_.meta.warnings.push_back(unrecorded_warning(recorded.error()));
+  } else if (!recorded) {
     if (place.before != nullptr) place.overlay->restore(*place.before);
     ToolResult result = unrecorded(recorded.error());
     result.meta = std::move(ran.result_.meta);

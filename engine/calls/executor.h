@@ -37,10 +37,21 @@ struct ToolCall {
   std::shared_ptr<const nlohmann::json> args;  ///< null is treated as {}
   std::string call_id;                         ///< the caller's own id; may be empty
   std::string reason;                          ///< of the call; may be empty
+  /// Why it fails before its tool is looked up. It is recorded as every call.
+  std::optional<Error> flaw = {};
 
-  /// Parses `args_text` as untrusted JSON.
-  static Result<ToolCall> parse(std::string tool, std::string_view args_text);
+  /// Parses `args_text` as untrusted JSON. An error becomes the flaw of the call.
+  static ToolCall parse(std::string tool, std::string_view args_text);
+  /// An error becomes the flaw of the call.
+  void refuse_unless(const Result<void>& allowed) {
+    if (!allowed) flaw = allowed.error();
+  }
 };
+
+/// The warning in the answer of a call that had no effect and could not be recorded.
+[[nodiscard]] std::string unrecorded_warning(const Error& why);
+/// Returns that warning of a result, or null.
+[[nodiscard]] const std::string* unrecorded_warning(const ToolResult& result);
 
 /// Parses a `--format calls` document: `[{"tool": "...", "args": {...}}, …]`.
 /// Errors: kInvalid, reason `calls.malformed`, with the JSON Pointer of the invalid value.
@@ -79,7 +90,8 @@ struct ExecutorOptions : CallOptions {
 ///
 /// Invariant: an action is all or nothing. The overlay is unchanged if the action fails, is a dry
 ///            run, or cannot be recorded. The record is written before the caller gets the result,
-///            or held with the other records of its transaction (Recorder).
+///            or held with the other records of its transaction (Recorder). If a call that had no
+///            effect cannot be recorded, it is answered with a warning.
 /// Ownership: borrows registry, recorder and clock. Threads: confined to one thread.
 /// Errors:    every failure of a tool call is a ToolResult.
 class Executor {

@@ -67,6 +67,7 @@ std::vector<Executor::ParallelRead> Executor::parallel_reads(const std::vector<T
   std::vector<ParallelRead> side;
   if (calls.size() - first < kMinReads) return side;
   for (size_t at = first; at < calls.size() && side.size() < kMaxReads; ++at) {
+    if (calls[at].flaw) break;
     auto tools = find_tools(calls[at].tool);
     if (!tools || !only_reads(*tools->front())) break;
     if (asks_for_confirmation(tools->front()->tool->info())) break;

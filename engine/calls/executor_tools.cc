@@ -259,6 +259,10 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
   Admitted what = asked(call);
   std::optional<ToolError>& flaw = what.action.record.error;
   name_call(call, what.action.record);
+  if (call.flaw) {
+    flaw = tool_error_from(*call.flaw);
+    return what;
+  }
   auto found = find_tools(call.tool);
   if (!found) {
     flaw = tool_error_from(found.error());

@@ -45,6 +45,9 @@ class InnerTransaction {
   /// Runs calls in order. Stages the changes of all calls or of none.
   std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
                                    const CallOptions& options = {});
+  /// As call_all() with one call, for servers: makes `.galley` for the record. If that fails, a
+  /// tool that only reads answers with a warning, and any other is not run.
+  ToolResult call_recorded(ToolCall call, const CallOptions& options);
   /// As Transaction::run, with all options of a command and its whole result.
   Result<CommandResult> run(const Command& command, const CallOptions& options = {});
   /// As Transaction::fix, with the changes of each fixer.

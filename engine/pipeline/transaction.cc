@@ -132,10 +132,20 @@ Result<void> Transaction::pass(Action action, const Effect& effect, const CallOp
 
 CallResult Transaction::call(const std::string& tool, std::string_view json_arguments,
                              const CallOptions& options) {
-  auto parsed = ToolCall::parse(tool, json_arguments);
-  if (!parsed) return ToolResult::failure(tool_error_from(parsed.error()));
-  auto results = inner(*this).call_all({*std::move(parsed)}, options);
+  auto results = inner(*this).call_all({ToolCall::parse(tool, json_arguments)}, options);
   return std::move(results.front());
+}
+
+ToolResult InnerTransaction::call_recorded(ToolCall call, const CallOptions& options) {
+  WorkspaceState& workspace = *state_->workspace;
+  const auto ready = workspace.persistent.ensure();
+  const auto registry = workspace.tools.registry();
+  const auto found = registry ? (*registry)->get(call.tool) : fail(registry.error());
+  const bool only_reads = found && (*found)->tool->info().annotations.read_only;
+  if (!ready && !call.flaw && !only_reads) call.flaw = ready.error();
+  ToolResult result = std::move(call_all({std::move(call)}, options).front());
+  if (!ready) result.meta.warnings.push_back(unrecorded_warning(ready.error()));
+  return result;
 }
 
 std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& calls,
@@ -176,6 +186,12 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
   for (StagedStep& step : steps) state_->keep_step(std::move(step));
   if (staged.ok()) state_->ask_for_git_commits(calls, staged.results);
+  // A transaction in memory may end without a commit. Then nothing else writes these records.
+  if (!state_->stage && state_->steps.empty() && !staged.results.empty()) {
+    if (const auto written = state_->recorder.write_or_drop_held(); !written) {
+      staged.results.back().meta.warnings.push_back(unrecorded_warning(written.error()));
+    }
+  }
   return std::move(staged.results);
 }
 

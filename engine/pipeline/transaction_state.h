@@ -95,7 +95,9 @@ struct Transaction::State {
   }
 
   [[nodiscard]] RecordTime record_time() const {
-    if (options.is_preview) return RecordTime::kCalls;
+    if (options.is_preview) {
+      return options.agent.empty() ? RecordTime::kCalls : RecordTime::kTries;
+    }
     return id.empty() ? RecordTime::kAtEnd : RecordTime::kAtOnce;
   }
   /// A transaction in memory has an id only for its records.

@@ -49,7 +49,8 @@ struct TransactionOptions {
   /// committed.
   std::vector<std::string> contributors = {};
   /// The transaction only shows the result of the changes and is never committed. Only its tool
-  /// calls are recorded. Commands run without the network, and no tool acts outside the tree.
+  /// calls, and the edits of an agent, are recorded. Commands run without the network, and no tool
+  /// acts outside the tree.
   bool is_preview = false;
   /// Nothing can be staged or committed, and only tools that read can be called.
   bool reads_only = false;

@@ -1,5 +1,6 @@
 #include "server/grpc/registry_service.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,6 +14,8 @@ using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 using grpc::Status;
 using grpc::StatusCode;
+
+constexpr size_t kMostWarningBytes = 512;  // of a header
 
 /// The status for a tool that cannot be shown.
 Status status_of(const Error& error) {
@@ -34,11 +37,11 @@ Status check_call(const CallerCheck& callers, const CallbackServerContext& conte
   if (auto status = check_reason(request.reason()); !status.ok()) return status;
   const std::string& input = request.input_json();
   auto parsed = ToolCall::parse(request.tool_name(), input.empty() ? "{}" : input);
-  if (!parsed || !parsed->args->is_object()) {
+  if (parsed.flaw || !parsed.args->is_object()) {
     return {StatusCode::INVALID_ARGUMENT,
-            "input_json: " + (parsed ? "must be a JSON object" : parsed.error().message)};
+            "input_json: " + (parsed.flaw ? parsed.flaw->message : "must be a JSON object")};
   }
-  admitted.call = *std::move(parsed);
+  admitted.call = std::move(parsed);
   return Status::OK;
 }
 
@@ -94,9 +97,15 @@ ServerUnaryReactor* RegistryService::Execute(CallbackServerContext* context,
       return status;
     }
     const ServedPrincipal& who = *admitted.who;
-    *response = parts_.serving.execute(*request, admitted.call,
+    const auto warn = [context](std::string text) {
+      text.resize(std::min(text.size(), kMostWarningBytes));
+      std::replace_if(
+          text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+      context->AddTrailingMetadata("galley-warning", text);
+    };
+    *response = parts_.serving.execute(*request, std::move(admitted.call),
                                        options_of_call(parts_.questions, who, stop),
-                                       {who, context->deadline(), stop});
+                                       {who, context->deadline(), stop, warn});
     return Status::OK;
   });
 }

@@ -270,13 +270,13 @@ Result<Serving::State> Serving::drop(const v1::TransactionRequest& request,
 
 // --- calls --------------------------------------------------------------------------------------
 
-ExecuteResponse Serving::execute(const ExecuteRequest& request, const ToolCall& call,
-                                 CallOptions options, const ServedCaller& caller) {
+ExecuteResponse Serving::execute(const ExecuteRequest& request, ToolCall call, CallOptions options,
+                                 const ServedCaller& caller) {
   const Telemetry::Work work(telemetry_);
   (void)stored_tools_.refresh();
   options.task_id = request.task_id();
   options.reason = request.reason();
-  const auto ran = run(request, call, options, caller);
+  const auto ran = run(request, std::move(call), options, caller);
   const ToolResult result = ran ? *ran : ToolResult::failure(tool_error_from(ran.error()));
   ExecuteResponse response;
   response.set_success(result.ok);
@@ -285,6 +285,8 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, const ToolCall& 
     response.set_error(field_text(error_line_in(*shape_, *result.error)));
   }
   response.set_execution_id(result.meta.execution_id);
+  const std::string* unrecorded = unrecorded_warning(result);
+  if (unrecorded != nullptr && caller.warn) caller.warn(*unrecorded);
   response.set_duration_ms(result.meta.duration_ms);
   remember(result.meta.execution_id, {request.agent_id(), request.task_id()});
   const std::string& error = response.error();
@@ -298,12 +300,12 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, const ToolCall& 
   return response;
 }
 
-Result<ToolResult> Serving::run(const ExecuteRequest& request, const ToolCall& call,
+Result<ToolResult> Serving::run(const ExecuteRequest& request, ToolCall call,
                                 const CallOptions& options, const ServedCaller& caller) {
   GALLEY_ASSIGN(const ToolProfile* profile, profile_of(request.agent_id()));
-  GALLEY_TRY(profile->check_shows(request.tool_name()));
+  call.refuse_unless(profile->check_shows(request.tool_name()));
   if (is_grant(request.tool_name()) && caller.who.has(kGrantRight)) {
-    return run_as_person(request, call, options);
+    return run_as_person(request, std::move(call), options);
   }
   const bool begins = config_.commit == ServingConfig::CommitRule::kExplicit;
   const Key key = {request.agent_id(), request.task_id()};
@@ -315,17 +317,17 @@ Result<ToolResult> Serving::run(const ExecuteRequest& request, const ToolCall& c
     GALLEY_ASSIGN(const auto lock, take(*task, caller.deadline));
     GALLEY_ASSIGN(auto transaction, open(*task, key, request.reason(), begins));
     if (transaction) {
-      ToolResult result = std::move(inner(*transaction).call_all({call}, options).front());
+      ToolResult called = inner(*transaction).call_recorded(std::move(call), options);
       GALLEY_TRY(transaction->save());
-      return result;
+      return called;
     }
   }
-  return run_and_commit(key, call, options);
+  return run_and_commit(key, std::move(call), options);
 }
 
 /// Such a call is in no transaction, because no rollback takes a grant back. The question about it
 /// and its record name the agent.
-Result<ToolResult> Serving::run_as_person(const ExecuteRequest& request, const ToolCall& call,
+Result<ToolResult> Serving::run_as_person(const ExecuteRequest& request, ToolCall call,
                                           CallOptions options) {
   options.reason = "asked by the agent '" + request.agent_id() + "': " + request.reason();
   if (options.confirm) {
@@ -334,18 +336,19 @@ Result<ToolResult> Serving::run_as_person(const ExecuteRequest& request, const T
       return ask(question);
     };
   }
-  return run_and_commit({"", request.task_id()}, call, options);
+  return run_and_commit({"", request.task_id()}, std::move(call), options);
 }
 
-Result<ToolResult> Serving::run_and_commit(const Key& key, const ToolCall& call,
+Result<ToolResult> Serving::run_and_commit(const Key& key, ToolCall call,
                                            const CallOptions& options) {
   TransactionOptions who = options_of(key.first, key.second, options.reason);
   who.stop = options.stop;
   GALLEY_ASSIGN(Transaction transaction, workspace_->begin(who));
-  ToolResult result = std::move(inner(transaction).call_all({call}, options).front());
+  const std::string tool = call.tool;
+  ToolResult result = inner(transaction).call_recorded(std::move(call), options);
   if (!result.ok) return result;
   CommitRequest asked;
-  asked.tool = call.tool;
+  asked.tool = tool;
   const bool is_stopped = options.stop.stop_requested();
   Result<CommitOutcome> outcome =
       is_stopped ? Result<CommitOutcome>(fail(ErrorKind::kTimeout, "call.cancelled",

@@ -28,6 +28,8 @@
 
 namespace galley {
 
+struct ToolCall;
+
 /// Tasks with an open transaction. Each principal of the configuration has an equal share.
 inline constexpr size_t kMostOpenTasks = 1'000;
 inline constexpr size_t kMostKnownExecutions = 10'000;  ///< calls whose agent and task are known
@@ -43,6 +45,9 @@ struct ServedCaller {
   const ServedPrincipal& who;  ///< of the configuration of the server
   std::chrono::system_clock::time_point deadline;
   std::stop_token stop;
+  /// Takes the warning that the call is not on record, for which ExecuteResponse has no field; may
+  /// be empty.
+  std::function<void(const std::string&)> warn = {};
 };
 
 /// The workspace that a server serves, and the open transactions of its agents' tasks. It turns
@@ -66,9 +71,8 @@ class Serving {
   /// Errors: those of Workspace::tool(); kUsage `tool.not_in_profile`.
   Result<aios::tools::ToolDefinition> definition(const std::string& name, const std::string& agent);
   /// Calls a tool: in the open transaction of its task, or in one that is committed at once.
-  aios::tools::ExecuteResponse execute(const aios::tools::ExecuteRequest& request,
-                                       const ToolCall& call, CallOptions options,
-                                       const ServedCaller& caller);
+  aios::tools::ExecuteResponse execute(const aios::tools::ExecuteRequest& request, ToolCall call,
+                                       CallOptions options, const ServedCaller& caller);
   /// The agent of a call; empty: a person made it.
   /// Errors: those of find_recorded_call().
   Result<std::string> agent_of(const std::string& execution);
@@ -109,12 +113,11 @@ class Serving {
   /// Opens the transaction of the task of a request, and closes it after `use`.
   Result<State> in_task(const v1::TransactionRequest& request, const ServedCaller& caller,
                         const std::function<Result<State>(Task&, Transaction&)>& use);
-  Result<ToolResult> run(const aios::tools::ExecuteRequest& request, const ToolCall& call,
+  Result<ToolResult> run(const aios::tools::ExecuteRequest& request, ToolCall call,
                          const CallOptions& options, const ServedCaller& caller);
-  Result<ToolResult> run_as_person(const aios::tools::ExecuteRequest& request, const ToolCall& call,
+  Result<ToolResult> run_as_person(const aios::tools::ExecuteRequest& request, ToolCall call,
                                    CallOptions options);
-  Result<ToolResult> run_and_commit(const Key& key, const ToolCall& call,
-                                    const CallOptions& options);
+  Result<ToolResult> run_and_commit(const Key& key, ToolCall call, const CallOptions& options);
   Result<std::optional<std::vector<std::string>>> roll_back_staged(const std::string& execution,
                                                                    const std::string& agent,
                                                                    const std::string& reason);

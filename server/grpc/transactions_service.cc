@@ -99,9 +99,13 @@ grpc::ServerWriteReactor<v1::ExecuteEvent>* TransactionsService::Execute(
         event.mutable_progress()->set_total(total);
         events->send_all(std::move(event));
       };
+      const auto warn = [events](const std::string& text) {
+        events->send_all(event_of({CallOptions::Log::Stream::kNote, text}));
+      };
       v1::ExecuteEvent last;
-      *last.mutable_response() = parts_.serving.execute(*request, admitted.call, std::move(options),
-                                                        {who, context->deadline(), events->stop()});
+      *last.mutable_response() =
+          parts_.serving.execute(*request, std::move(admitted.call), std::move(options),
+                                 {who, context->deadline(), events->stop(), warn});
       events->send_all(std::move(last));
       return Status::OK;
     });

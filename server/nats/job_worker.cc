@@ -17,7 +17,10 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/audit/audit_chain.h"
+#include "engine/calls/executor.h"
 #include "engine/commit/state_directory.h"
+#include "engine/pipeline/inner_transaction.h"
+#include "engine/pipeline/persistent_state.h"
 #include "engine/pipeline/rules.h"
 #include "engine/pipeline/tree_workspace.h"
 #include "server/nats/job_book.h"
@@ -253,12 +256,15 @@ Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& 
     why.message = edited.report();
     return fail(std::move(why));
   }
+  std::vector<ToolCall> calls;
   for (const Job::Call& call : job.calls) {
-    if (profile != nullptr) GALLEY_TRY(profile->check_shows(call.tool));
-    const CallResult done = transaction.call(call.tool, call.arguments, options);
-    if (!done) return fail(done.error());
+    calls.push_back(ToolCall::parse(call.tool, call.arguments));
+    if (profile != nullptr) calls.back().refuse_unless(profile->check_shows(call.tool));
   }
-  return {};
+  std::vector<ToolResult> results = inner(transaction).call_all(calls, options);
+  if (results.empty()) return {};
+  const CallResult last = std::move(results.back());
+  return last ? Result<void>() : fail(last.error());
 }
 
 /// The repositories of a cache, each with the time of its last use; the oldest first.
@@ -631,6 +637,10 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   CallOptions call_options;
   call_options.stop = stop;
   on_progress("staging");
+  // A job that fails is on record, too.
+  if (const auto kept = persistent_of(**workspace).ensure(); !kept) {
+    return refused_here(job, kept.error());
+  }
   const auto staged = stage(transaction, job, call_options);
   if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
   if (!staged) return refused_here(job, staged.error());

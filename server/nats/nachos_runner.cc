@@ -342,7 +342,7 @@ ToolResult NachosRunner::call_in(Transaction& transaction, const NachosCall& cal
   ToolCall one;
   one.tool = call.tool;
   one.args = std::make_shared<const json>(call.arguments);
-  return std::move(inner(transaction).call_all({std::move(one)}, options).front());
+  return inner(transaction).call_recorded(std::move(one), options);
 }
 
 /// Commits what a call staged. Its result counts only if that is on disk.

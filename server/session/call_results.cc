@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "engine/calls/executor.h"
 #include "engine/policy/finding.h"
 #include "server/session/conflict_answers.h"
 #include "staging/printing/git_diff.h"
@@ -418,6 +419,14 @@ void name_all_changes(size_t all, ordered_json& structured) {
 
 ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, const std::string& tx,
                               const std::vector<std::string>& questions) {
+  if (const std::string* unrecorded = unrecorded_warning(result)) {
+    ToolResult rest = result;
+    rest.meta.warnings.clear();
+    ordered_json out = tool_call_result(rest, tool, tx, questions);
+    std::string text = "warning: " + printable_line(*unrecorded) + "\n";
+    out["content"][0]["text"] = text + out["content"][0]["text"].get<std::string>();
+    return out;
+  }
   if (!result.ok) return failed_result(*result.error);
   std::string text = text_of_data(*result.data, tool, tx);
   ordered_json structured = with_page_of_file(concise(*result.data), tool);

@@ -392,7 +392,9 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   } else if (const auto info = workspace_->tool(own_name(name)); info && is_shown(*info)) {
     answered = call_own(*info, arguments, request);
   } else {
-    answered = unknown_tool(name);
+    RpcError unknown = unknown_tool(name);
+    record_unknown(name, arguments, unknown, request);
+    answered = std::move(unknown);
   }
   // A new or ended transaction changes the resources, and so does a commit.
   const bool may_publish = commits_now({}) || name == "galley_undo";
@@ -487,6 +489,14 @@ bool keep_middle_of_outputs(Transaction& transaction, ToolResult& called) {
   return is_kept;
 }
 
+/// The arguments come from a message, so they were parsed as strictly as those of a call.
+ToolCall call_of(std::string tool, json arguments) {
+  ToolCall call;
+  call.tool = std::move(tool);
+  call.args = std::make_shared<const json>(std::move(arguments));
+  return call;
+}
+
 /// The paths that a call changed, as its result names them.
 std::vector<std::string> changed_by(const ToolResult& called) {
   std::vector<std::string> paths;
@@ -526,12 +536,15 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (only_reads && tx.empty() && reads_disk) {
     auto view = workspace_->begin(open_.who());
     if (!view) return failed_result(view.error());
-    return tool_call_result(call_in(*view, info, std::move(arguments), request), info, {});
+    const ToolCall call = call_of(info.name, std::move(arguments));
+    const auto called = inner(*view).call_all({call}, call_options(request));
+    return tool_call_result(called.front(), info, {});
   }
   auto lent = open_.lend(tx);
   if (!lent) return failed_result(lent.error());
   const std::string id = (*lent)->id();
-  ToolResult called = call_in(**lent, info, std::move(arguments), request);
+  ToolCall call = call_of(info.name, std::move(arguments));
+  ToolResult called = inner(**lent).call_recorded(std::move(call), call_options(request));
   const bool keeps_output = keep_middle_of_outputs(**lent, called);
   const auto questions = inner(**lent).questions_about(changed_by(called));
   const bool begun = options_.is_shared && tx.empty();
@@ -554,13 +567,14 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   return result;
 }
 
-/// The arguments come from a message, so they were parsed as strictly as those of a call.
-ToolResult WorkspaceFeatures::call_in(Transaction& transaction, const ToolInfo& info,
-                                      json arguments, McpRequest& request) const {
-  ToolCall call;
-  call.tool = info.name;
-  call.args = std::make_shared<const json>(std::move(arguments));
-  return std::move(inner(transaction).call_all({std::move(call)}, call_options(request)).front());
+/// Records the call of a tool that is not shown. The answer is an error in any case.
+void WorkspaceFeatures::record_unknown(const std::string& name, const json& arguments,
+                                       const RpcError& why, McpRequest& request) const {
+  auto view = workspace_->begin(open_.who());
+  if (!view) return;
+  ToolCall call = call_of(name, arguments);
+  call.flaw = Error{ErrorKind::kUsage, "tool.unknown", why.message, "", 0};
+  (void)inner(*view).call_all({std::move(call)}, call_options(request));
 }
 
 ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json arguments,
@@ -569,7 +583,8 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   who.stop = request.stop();
   auto transaction = workspace_->begin(who);
   if (!transaction) return failed_result(transaction.error());
-  ToolResult called = call_in(*transaction, info, std::move(arguments), request);
+  ToolCall call = call_of(info.name, std::move(arguments));
+  ToolResult called = inner(*transaction).call_recorded(std::move(call), call_options(request));
   std::vector<CutOutput> cut = cut_outputs(called);
   if (!cut.empty()) name_kept_outputs(called, called.meta.execution_id);
   for (CutOutput& one : cut) {

@@ -92,8 +92,8 @@ class WorkspaceFeatures final : public McpFeatures {
   [[nodiscard]] bool commits_by_itself() const;
   nlohmann::ordered_json call_own(const ToolInfo& info, nlohmann::json arguments,
                                   McpRequest& request);
-  ToolResult call_in(Transaction& transaction, const ToolInfo& info, nlohmann::json arguments,
-                     McpRequest& request) const;
+  void record_unknown(const std::string& name, const nlohmann::json& arguments, const RpcError& why,
+                      McpRequest& request) const;
   nlohmann::ordered_json call_and_commit(const ToolInfo& info, nlohmann::json arguments,
                                          McpRequest& request);
   [[nodiscard]] CallOptions call_options(McpRequest& request) const;

@@ -137,6 +137,28 @@ class Registry(GrpcCase):
         entry = next(one for one in map(json.loads, exported.splitlines()) if one["execution_id"] == answer.execution_id)
         self.assertEqual((entry["agent"], entry["task_id"], entry["reason"]), ("bot", "task-1", "Writing it"))
 
+    def test_the_first_call_that_only_reads_and_each_failed_one_are_on_record(self):
+        (self.work / "a.txt").write_text("one\n")
+        client = self.client()
+        calls = [("fs.read", {"path": "a.txt"}), ("fs.read", {"path": "gone"}), ("fs.read", {"path": 5}), ("fs.nope", {}),
+                 ("Bash", {"command": "ls"})]
+        ids = [client.execute(tool, arguments).execution_id for tool, arguments in calls]
+        exported = self.galley("audit", "export", "aios", expect=0).stdout.decode()
+        self.assertEqual([(entry["execution_id"], entry["tool"]) for entry in map(json.loads, exported.splitlines())],
+                         [(each, tool) for each, (tool, _) in zip(ids, calls)])
+
+    def test_a_read_that_cannot_be_recorded_is_answered_with_a_warning(self):
+        (self.work / "a.txt").write_text("one\n")
+        client = self.client()
+        request = client.request("fs.read", {"path": "a.txt"})
+        answer, call = client.tools.Execute.with_call(request)
+        self.assertEqual((answer.success, call.trailing_metadata()), (True, ()))
+        (self.work / ".galley" / "audit.jsonl").unlink()
+        (self.work / ".galley" / "audit.jsonl").mkdir()
+        answer, call = client.tools.Execute.with_call(request)
+        self.assertTrue(answer.success, answer.error)
+        self.assertIn("not in the audit log", dict(call.trailing_metadata())["galley-warning"])
+
     def test_a_failing_tool_is_ok_with_its_code(self):
         client = self.client()
         for tool, arguments, code in [

@@ -494,6 +494,33 @@ class Editing(McpCase):
         self.assertEqual(client.call("galley_status")["structuredContent"]["tx"], None)
         self.assertFalse((self.work / ".galley").exists())
 
+    def test_a_call_outside_of_a_transaction_is_on_record(self):
+        self.galley("begin", expect=0)
+        self.galley("rollback", expect=0)
+        client = self.connect()
+        client.call("Read", file="a.txt")
+        client.call("Read", file="gone.txt")
+        client.call("Read", file=5)
+        self.assertIn("error", client.ask("tools/call", {"name": "Raed", "arguments": {"file": "a.txt"}}))
+        records = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
+        self.assertEqual([(each["kind"], each["tool"], each.get("error", {}).get("reason")) for each in records[1:]],
+                         [("call", "Read", None), ("call", "Read", "path.not_found"), ("call", "Read", "args.schema"),
+                          ("call", "Raed", "tool.unknown")])
+
+    def test_a_read_that_cannot_be_recorded_is_answered_with_a_warning(self):
+        self.galley("begin", expect=0)
+        self.galley("rollback", expect=0)
+        (self.work / ".galley" / "audit.jsonl").unlink()
+        (self.work / ".galley" / "audit.jsonl").mkdir()
+        client = self.connect()
+        for _ in range(2):
+            said = client.call("Read", file="a.txt")
+            self.assertFalse(said["isError"])
+            self.assertIn("warning: this call is not in the audit log: ", self.text(said))
+            self.assertIn("one", self.text(said))
+        self.assertIn("path.not_found", self.text(client.call("Read", file="gone.txt")))
+        self.assertTrue(client.call("Bash", command="true")["isError"], "a program is not started without a record")
+
     def test_a_refusal_names_rule_and_place_and_leaves_the_transaction_open(self):
         (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
         client = self.connect()

@@ -184,6 +184,8 @@ class Calls(NatsCase):
                 self.assertEqual((payload["success"], payload["error"]["code"]), (False, code), payload)
                 self.assertIn(says, payload["error"]["message"])
                 self.assertNotIn("result", payload)
+        records = map(json.loads, (self.work / ".galley" / "audit.jsonl").read_text().splitlines())
+        self.assertEqual([each["call_id"] for each in records if each["kind"] == "call"], [f"c{i}" for i in range(1, 10)])
         self.assertEqual((self.work / "workspace" / "data.json").read_text(), "{}\n")
         self.assertFalse((self.work / "workspace" / "locked").exists())
 

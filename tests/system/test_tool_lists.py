@@ -103,7 +103,7 @@ class ToolLists(SystemCase):
         self.refused("looker", "validate", "--fix")
         self.assertEqual(self.staged(tx), [])
         kinds = [(record["kind"], record["tx"] == tx) for record in self.records()[before:]]
-        self.assertEqual(kinds, [("edit", True), ("edit", False), ("edit", True), ("fix", True)])
+        self.assertEqual(kinds, [("edit", True), ("edit", False), ("call.dry_run", False), ("edit", True), ("fix", True)])
         self.by("looker", "rollback")  # rolling back the agent's own transaction is not an edit
 
     def test_a_tool_that_the_agent_may_not_call_is_not_listed(self):
@@ -170,6 +170,24 @@ class ToolLists(SystemCase):
         self.assertEqual([(each["kind"], each["tool"], each.get("agent", ""), "error" in each)
                           for each in self.records()[len(before):]],
                          [("call.dry_run", "Write", "", False), ("call.dry_run", "Delete", "looker", True)])
+
+    def test_a_tried_edit_of_an_agent_is_on_record(self):
+        tx = self.begin("editor")
+        before = self.records()
+        self.by("editor", "preview", "-", stdin=CHANGE.encode())
+        self.by("editor", "apply", "-n", "-", stdin=CHANGE.encode())
+        self.by("editor", "stage", "--check", "--tx", tx, "-", stdin=CHANGE.encode())
+        self.assertEqual([(each["kind"], each["tool"], each["agent"], each["input"]["bytes"]) for each in self.records()[len(before):]],
+                         [("call.dry_run", "stage", "editor", len(CHANGE))] * 3)
+        self.assertEqual(self.staged(tx), [])
+
+    def test_a_call_that_reaches_no_tool_is_on_record(self):
+        self.begin()
+        before = self.records()
+        self.by("", "call", "Write", '{"file_path": "b.txt", "content": ', expect=2)
+        self.by("", "call", "--profile", "aios", "Write", '{"file_path": "b.txt", "content": "b"}', expect=2)
+        self.assertEqual([(each["tool"], each["error"]["reason"]) for each in self.records()[len(before):]],
+                         [("Write", "json.syntax"), ("Write", "tool.not_in_profile")])
 
     def test_a_preview_has_no_network_even_if_a_call_has_it(self):
         (self.work / "galley.toml").write_text(

@@ -39,7 +39,7 @@ class ToolProfiles(SystemCase):
         said = self.galley("call", "--profile", "aios", "fs.read", '{"path": "etc/hosts"}', expect=0).stdout
         self.assertEqual(json.loads(said)["data"]["content"], "one\n")
         refused = self.galley("--json", "call", "--profile", "aios", "Read", '{"file": "etc/hosts"}', expect=2)
-        self.assertEqual(json.loads(refused.stdout)["reason"], "tool.not_in_profile")
+        self.assertEqual(json.loads(refused.stdout)["error"]["reason"], "tool.not_in_profile")
         unknown = self.galley("--json", "call", "--profile", "aios", "fs.raed", '{"path": "etc/hosts"}', expect=2)
         self.assertIn("did you mean 'fs.read'?", unknown.stdout.decode())
 

@@ -193,6 +193,18 @@ TEST_F(ExecutorTest, ACallThatCannotBeRecordedIsReverted) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
+TEST_F(ExecutorTest, ACallWithoutAnEffectThatCannotBeRecordedIsAnsweredWithAWarning) {
+  auto head = galley_->open_writable_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
+  ASSERT_TRUE(*(*head)->try_lock(LockMode::kExclusive));
+  const ToolResult missing = call("Read", {{"file", "gone.txt"}});
+  EXPECT_EQ(missing.error->reason, "path.not_found");
+  ASSERT_NE(unrecorded_warning(missing), nullptr);
+  options_.dry_run = true;
+  const ToolResult tried = call("Write", {{"file", "a.txt"}, {"content", "x"}});
+  EXPECT_TRUE(tried.ok);
+  EXPECT_NE(unrecorded_warning(tried), nullptr);
+}
+
 TEST_F(ExecutorTest, WithoutALogCallsStillWork) {
   log_.reset();
   EXPECT_TRUE(call("Write", {{"file", "a.txt"}, {"content", "x"}}).ok);

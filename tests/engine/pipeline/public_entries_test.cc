@@ -147,6 +147,11 @@ std::vector<Entry> entries_of_transactions() {
          expect(!inner(*w.transaction).call_all(*calls).back().ok);
        },
        "call 2 of 2 failed: those before it were taken back"},
+      {"call_recorded", "call", "Write", "open",
+       [](World& w) {
+         ToolCall call = ToolCall::parse("Write", R"({"file_path":"b.txt","content":"b"})");
+         expect(inner(*w.transaction).call_recorded(std::move(call), {}).ok);
+       }},
       {"run", "exec", "exec", "open",
        [](World& w) {
          Command command;
@@ -405,7 +410,7 @@ TEST(PublicEntries, InMemoryARollbackIsRecordedButADroppedTransactionIsNot) {
   EXPECT_EQ(kinds_after(world, before), (Kinds{"edit", "rollback"}));
 }
 
-TEST(PublicEntries, InMemoryRefusalsAreRecordedAtOnceAndPreviewsRecordOnlyCalls) {
+TEST(PublicEntries, InMemoryRefusalsAreRecordedAtOnceAndPreviewsRecordCallsAndEdits) {
   World world;
   const size_t before = records_of(world.tree).size();
   TransactionOptions options = World::bot();
@@ -423,7 +428,11 @@ TEST(PublicEntries, InMemoryRefusalsAreRecordedAtOnceAndPreviewsRecordOnlyCalls)
   ASSERT_TRUE(other->write("b.txt", "b\n"));
   EXPECT_TRUE(other->preview());
   EXPECT_EQ(other->commit().error().reason, "transaction.preview");
-  EXPECT_EQ(kinds_after(world, before), (Kinds{"edit", "call.dry_run"}));
+  const Kinds recorded = {"edit", "call.dry_run", "call.dry_run", "call.dry_run"};
+  EXPECT_EQ(kinds_after(world, before), recorded);
+  options.agent = "";  // a person
+  ASSERT_TRUE(world.workspace->begin(options)->write("b.txt", "b\n"));
+  EXPECT_EQ(kinds_after(world, before), recorded);
 }
 
 // --- nothing is missing -----------------------------------------------------------------------
