@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -124,6 +126,37 @@ std::string shown_name(const Lines& document, size_t at, size_t floor) {
     break;
   }
   return name;
+}
+
+/// Appends the files that the lines from `floor` up to the fence at `at` name in backticks or bold.
+void add_files_in_sentences(const Lines& document, size_t floor, size_t at,
+                            std::vector<std::string>& out) {
+  for (size_t i = floor; i < at; ++i) {
+    for (const std::string_view mark : {"`", "**"}) {
+      std::string_view rest = document[i];
+      for (size_t open = rest.find(mark); open != rest.npos; open = rest.find(mark)) {
+        rest.remove_prefix(open + mark.size());
+        const size_t close = rest.find(mark);
+        if (close == rest.npos) break;
+        std::string name = file_name_in(trim(rest.substr(0, close), "`:"));
+        if (has_file_ending(name)) out.push_back(std::move(name));
+        rest.remove_prefix(close + mark.size());
+      }
+    }
+  }
+}
+
+/// True if a fence may have all of the file `name`. One of a shell has commands, unless the file is
+/// a script that these do not run.
+bool may_have_file(std::string_view info, std::string_view content, std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kShells = {"bash", "sh",      "shell",
+                                                              "zsh",  "console", "powershell"};
+  static constexpr std::array<std::string_view, 6> kOutputs = {"diff", "patch", "output",
+                                                               "text", "log",   "plaintext"};
+  if (std::find(kOutputs.begin(), kOutputs.end(), info) != kOutputs.end()) return false;
+  const bool is_shell = std::find(kShells.begin(), kShells.end(), info) != kShells.end();
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  return !is_shell || (name.ends_with(".sh") && content.find(last) == content.npos);
 }
 
 /// The signs of a fence, and the text after them.
@@ -384,8 +417,33 @@ size_t skip_block_headers(const Lines& document, const BlockMarks& marks) {
   return is_any && at < marks.divider && trimmed(document[at]) == "-------" ? at + 1 : at;
 }
 
+bool has_file_ending(std::string_view name) {
+  // Each with the ending of JavaScript.
+  static constexpr std::array<std::string_view, 12> kLibraries = {
+      "node", "next", "vue",   "react", "express", "three",
+      "d3",   "nuxt", "chart", "ember", "angular", "alpine"};
+  static constexpr std::array<std::string_view, 52> kEndings = {
+      "bash", "c",    "cc",   "cfg",  "cjs",   "cmake", "conf", "cpp", "cs",     "css",   "csv",
+      "cxx",  "dart", "go",   "h",    "hh",    "hpp",   "html", "ini", "java",   "js",    "json",
+      "jsx",  "kt",   "less", "lua",  "md",    "mjs",   "php",  "pl",  "proto",  "py",    "pyi",
+      "rb",   "rs",   "rst",  "sass", "scala", "scss",  "sh",   "sql", "svelte", "swift", "toml",
+      "ts",   "tsx",  "txt",  "vue",  "xml",   "yaml",  "yml",  "zsh"};
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const size_t dot = lower.rfind('.');
+  if (dot == std::string::npos || lower.starts_with("self.") || lower.starts_with("this.")) {
+    return false;
+  }
+  const auto has = [](const auto& all, std::string_view word) {
+    return std::find(all.begin(), all.end(), word) != all.end();
+  };
+  const bool is_library = lower.ends_with(".js") && has(kLibraries, lower.substr(0, dot));
+  return !is_library && has(kEndings, std::string_view(lower).substr(dot + 1));
+}
+
 std::vector<FencedFile> fenced_files(const Lines& document) {
   std::vector<FencedFile> out;
+  std::set<std::string> shown;
   size_t floor = 0;  // the line after the last fence
   size_t open = document.size();
   for (size_t at = 0; at < document.size(); ++at) {
@@ -399,14 +457,26 @@ std::vector<FencedFile> fenced_files(const Lines& document) {
     if (is_inner_fence(mark, begin)) continue;
     if (mark != begin.signs) return {};
     std::string name = shown_name(document, open, floor);
-    const bool is_known = std::any_of(out.begin(), out.end(),
-                                      [&](const FencedFile& file) { return file.name == name; });
-    if (is_known) return {};
+    if (!name.empty() && !shown.insert(name).second) return {};
+    std::vector<std::string> mentioned;
+    if (name.empty()) add_files_in_sentences(document, floor, open, mentioned);
     if (!name.empty()) out.push_back({std::move(name), open, at});
+    for (std::string& other : mentioned) {
+      if (may_have_file(begin.info, document.span(open + 1, at), other))
+        out.push_back({std::move(other), open, at, true});
+    }
     floor = at + 1;
     open = document.size();
   }
-  return open == document.size() ? out : std::vector<FencedFile>();
+  if (open != document.size() || shown.empty()) return {};
+  const auto is_shown = [&](const std::string& name) {
+    const std::string end = "/" + (name.starts_with("./") ? name.substr(2) : name);
+    return std::any_of(shown.begin(), shown.end(),
+                       [&](const std::string& file) { return ("/" + file).ends_with(end); });
+  };
+  std::erase_if(out,
+                [&](const FencedFile& file) { return file.is_mentioned && is_shown(file.name); });
+  return out;
 }
 
 NestedFile nested_file_at(const Lines& document, size_t at, size_t floor) {

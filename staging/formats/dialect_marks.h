@@ -103,13 +103,19 @@ struct BlockTag {
 
 // --- whole files in fences --------------------------------------------------------------------
 
+/// True for the name of a file whose ending is common. `np.array` is not one, nor is a library that
+/// is called as a file, as `Node.js`.
+[[nodiscard]] bool has_file_ending(std::string_view name);
+
 /// A markdown fence that names the file whose content it has.
 struct FencedFile {
   std::string name;
-  size_t fence = 0;  ///< its first line
-  size_t end = 0;    ///< its last line
+  size_t fence = 0;           ///< its first line
+  size_t end = 0;             ///< its last line
+  bool is_mentioned = false;  ///< the name is in a sentence before it, which may be about it
 };
-/// Returns the fences of an answer that name a file, in their first line or shortly before it.
+/// Returns the fences of an answer that name a file, in their first line or shortly before it. If
+/// there are any, also those before which only a sentence names a file, and no other fence has it.
 /// Empty if the end of any fence is uncertain, or if two fences name the same file.
 [[nodiscard]] std::vector<FencedFile> fenced_files(const Lines& document);
 

@@ -31,7 +31,7 @@ class BlockReader {
         ++at_;
       }
     }
-    if (count_ == 0) read_shown_files();
+    if (count_ == 0) GALLEY_TRY(read_shown_files());
     return count_ > 0 && options_.end != DocumentEnd::kComplete ? check_last_line()
                                                                 : Result<void>();
   }
@@ -39,9 +39,15 @@ class BlockReader {
  private:
   /// Reads whole files. A fence may have only a part of its file; the comparison with the file
   /// shows that later.
-  void read_shown_files() {
+  Result<void> read_shown_files() {
     const std::vector<FencedFile> files = fenced_files(document_);
     for (const FencedFile& shown : files) {
+      if (shown.is_mentioned) {
+        return bad("edit.unread", shown.fence,
+                   "a sentence names '" + shown.name +
+                       "' before this fence, which may be that file, so nothing was read: put the "
+                       "name alone on its line, or leave the fence out");
+      }
       FileEdit file;
       file.path = shown.name;
       file.whole = document_.span(shown.fence + 1, shown.end);
@@ -57,6 +63,7 @@ class BlockReader {
           {"whole_file", "a fence is taken for all of the file", file.path, file.document_line});
       set_.files.push_back(std::move(file));
     }
+    return {};
   }
 
   /// Whether the first line of a fence names a language and then a file, as "```python app.py" or
@@ -158,25 +165,7 @@ class BlockReader {
 
   /// False for a name in code, as `os.path`, and for libraries that are called as files.
   static bool is_path(std::string_view name) {
-    // Each with the ending of JavaScript.
-    static constexpr std::array<std::string_view, 12> kLibraries = {
-        "node", "next", "vue",   "react", "express", "three",
-        "d3",   "nuxt", "chart", "ember", "angular", "alpine"};
-    static constexpr std::array<std::string_view, 41> kEndings = {
-        ".c",    ".cc",   ".cpp",   ".cxx",   ".h",     ".hh",  ".hpp", ".cs",   ".go",
-        ".java", ".kt",   ".js",    ".jsx",   ".mjs",   ".cjs", ".ts",  ".tsx",  ".vue",
-        ".py",   ".rb",   ".rs",    ".php",   ".lua",   ".sh",  ".sql", ".html", ".css",
-        ".scss", ".xml",  ".json",  ".yml",   ".yaml",  ".md",  ".txt", ".toml", ".ini",
-        ".cfg",  ".dart", ".proto", ".swift", ".svelte"};
-    std::string lower(name);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const bool is_library = std::any_of(kLibraries.begin(), kLibraries.end(), [&](auto library) {
-      return lower == std::string(library) + ".js";
-    });
-    if (is_library) return false;
-    return name.find('/') != std::string_view::npos ||
-           std::any_of(kEndings.begin(), kEndings.end(),
-                       [&](std::string_view ending) { return name.ends_with(ending); });
+    return name.find('/') != std::string_view::npos || has_file_ending(name);
   }
 
   Result<void> read_block() {

@@ -133,6 +133,34 @@ std::string prose_of(const std::string& text) {
   return out;
 }
 
+TEST(Answers, AFileThatASentenceNamesBeforeItsFenceIsNeitherReadNorDropped) {
+  const std::string first = "src/b.py\n```python\nwhole\n```\n\n";
+  const std::string fence = "```\none\n```\n";
+  for (const std::string& other :
+       {"and `a.txt`:\n\n" + fence, "Now the second file, `a.txt`:\n" + fence,
+        "1. `a.txt`\n" + fence, "`a.txt` (updated)\n" + fence, "Then **a.txt**:\n" + fence,
+        "As `src/b.py` needs it, in `a.txt`:\n" + fence, "In `a.txt`\n\nthis is new:\n" + fence,
+        std::string("The script `a.txt.sh`:\n```sh\necho hi\n```\n")}) {
+    const auto set = read_edits(first + other, EditFormat::kAuto, {});
+    ASSERT_FALSE(set) << other;
+    EXPECT_EQ(set.error().reason, "edit.unread");
+    EXPECT_NE(set.error().message.find("'a.txt"), std::string::npos) << set.error().message;
+  }
+  for (const std::string& other :
+       {std::string("Run `make.sh`:\n```sh\n./make.sh\n```\n"), "`src/b.py` had before:\n" + fence,
+        "Then `npm test` prints:\n" + fence, "`b.py` and `./src/b.py` had:\n" + fence,
+        "With **Next.js** and `Node.js`:\n" + fence,
+        std::string("`tests/run.py` prints:\n```text\nok\n```\n"),
+        "With `np.array` and `f(x.py)`:\n" + fence,
+        std::string("What changes in `a.txt`:\n```diff\n-a\n```\n")}) {
+    const auto set = read_edits(first + other, EditFormat::kAuto, {});
+    ASSERT_TRUE(set) << other << set.error().message;
+    EXPECT_EQ(set->files.size(), 1U);
+  }
+  EXPECT_EQ(read_edits("`a.txt` is:\n" + fence, EditFormat::kAuto, {}).error().reason,
+            "edit.not_a_patch");
+}
+
 TEST(Answers, AFileInAFenceOfFourSignsMayHaveFences) {
   const std::string inner = "# T\n\n```diff\n" + std::string(kDiff) + "```\nend\n";
   for (const std::string& text : {"````markdown README.md\n" + inner + "````\n",
