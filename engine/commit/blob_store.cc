@@ -18,8 +18,6 @@ namespace galley {
 namespace {
 
 constexpr size_t kShardDigits = 2;
-/// Contents are read and compared in pieces of this size.
-constexpr uint64_t kReadBytes = uint64_t{1} << 20U;
 
 /// Where an earlier Galley stored contents. A pull can put files there, so they are only read.
 RelPath unbound_place() { return chosen_path("blob"); }
@@ -80,17 +78,15 @@ class StoredBlob {
   [[nodiscard]] const ContentDelta& delta() const { return delta_; }
   [[nodiscard]] bool is_delta() const { return changes_ != nullptr; }
 
-  using Use = std::function<bool(std::string_view)>;
-  /// Passes on the content, piece by piece. Returns false if `use` did, or if a file became
-  /// shorter.
-  Result<bool> read(const Use& use) const {
+  /// Passes on the content, piece by piece. Returns false if a file became shorter.
+  Result<bool> read(const ContentStore::UsePiece& use) const {
     uint64_t added_at = is_delta() ? delta_.encoded_bytes() - delta_.added() : 0;
     for (const DeltaPiece& piece : delta_.pieces) {
-      GALLEY_ASSIGN(bool goes_on, read_range(*base_, piece.from, piece.copied, use));
-      if (goes_on && piece.added > 0) {
-        GALLEY_ASSIGN(goes_on, read_range(*changes_, added_at, piece.added, use));
+      GALLEY_ASSIGN(bool is_whole, read_range(*base_, piece.from, piece.copied, use));
+      if (is_whole && piece.added > 0) {
+        GALLEY_ASSIGN(is_whole, read_range(*changes_, added_at, piece.added, use));
       }
-      if (!goes_on) return false;
+      if (!is_whole) return false;
       added_at += piece.added;
     }
     return true;
@@ -100,15 +96,13 @@ class StoredBlob {
   StoredBlob(ContentDelta delta, std::unique_ptr<File> base, std::unique_ptr<File> changes)
       : delta_(std::move(delta)), base_(std::move(base)), changes_(std::move(changes)) {}
 
-  static Result<bool> read_range(File& file, uint64_t from, uint64_t count, const Use& use) {
-    while (count > 0) {
-      const uint64_t wanted = std::min(count, kReadBytes);
-      GALLEY_ASSIGN(const std::string bytes, file.read_at(from, static_cast<size_t>(wanted)));
-      if (bytes.size() != wanted || !use(bytes)) return false;
-      from += wanted;
-      count -= wanted;
-    }
-    return true;
+  static Result<bool> read_range(File& file, uint64_t from, uint64_t count,
+                                 const ContentStore::UsePiece& use) {
+    GALLEY_ASSIGN(const uint64_t read,
+                  read_in_pieces(file, from, count, [&](uint64_t /*at*/, std::string_view bytes) {
+                    return use(bytes);
+                  }));
+    return read == count;
   }
 
   ContentDelta delta_;
@@ -220,13 +214,10 @@ Result<void> write_whole(const WritableDirectory& state_root, const RelPath& pla
 Result<bool> is_right(const StoredBlob& blob, const ContentId& id,
                       const ContentStore::UsePiece& use) {
   ContentHasher hasher;
-  Result<void> used;
   GALLEY_ASSIGN(const bool is_complete, blob.read([&](std::string_view bytes) {
     hasher.update(bytes);
-    used = use(bytes);
-    return used.has_value();
+    return use(bytes);
   }));
-  GALLEY_TRY(used);
   return is_complete && hasher.finish() == id;
 }
 
@@ -258,7 +249,7 @@ Result<std::map<ContentId, uint64_t>> write_large_blob(const WritableDirectory& 
   GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
   GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard));
   GALLEY_TRY(write_whole(state_root, place, id, *directory,
-                         [&](WritableFile& file) { return write_content(file, contents, id); }));
+                         [&](WritableFile& file) { return contents.write(id, file); }));
   return std::map<ContentId, uint64_t>{{id, node.size}};
 }
 
@@ -268,9 +259,9 @@ Result<Content> read_at_place(const Directory& state_root, const RelPath& place,
   GALLEY_ASSIGN(const StoredBlob blob, StoredBlob::open(state_root, place, id));
   std::string content;
   content.reserve(blob.delta().size);
-  GALLEY_ASSIGN(const bool is_complete, blob.read([&](std::string_view bytes) {
+  GALLEY_ASSIGN(const bool is_complete, blob.read([&](std::string_view bytes) -> Result<void> {
     content.append(bytes);
-    return true;
+    return {};
   }));
   if (is_complete && ContentId::of(content) == id) {
     return std::make_shared<const std::string>(std::move(content));
@@ -314,15 +305,6 @@ Result<std::map<ContentId, uint64_t>> write_blob(const WritableDirectory& state_
   GALLEY_TRY(write_whole(state_root, place, id, *directory,
                          [&](WritableFile& file) { return write_with_holes(file, content); }));
   return named;
-}
-
-Result<void> write_content(WritableFile& file, const ContentStore& contents, const ContentId& id) {
-  uint64_t written = 0;
-  return contents.read(id, [&](std::string_view piece) -> Result<void> {
-    GALLEY_TRY(write_with_holes(file, piece, written));
-    written += piece.size();
-    return {};
-  });
 }
 
 Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& place,

@@ -43,10 +43,6 @@ Result<std::map<ContentId, uint64_t>> write_blob(
     const WritableDirectory& state_root, const RelPath& place, const ContentId& id,
     std::string_view content, const std::optional<ReplacedContent>& replaced = {});
 
-/// Writes a content to a new, empty file, with holes and a bounded use of memory.
-/// Errors: those of ContentStore::read(); then the file must not be used.
-Result<void> write_content(WritableFile& file, const ContentStore& contents, const ContentId& id);
-
 /// Removes a content that no journal names, nor a delta.
 Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& place,
                          const ContentId& id);

@@ -77,7 +77,7 @@ Result<Node> node_in(const Directory& files, const RelPath& path) {
   }
   if (stat->kind == FileKind::kRegular) {
     GALLEY_ASSIGN(const auto file, files.open_file(path));
-    GALLEY_ASSIGN(node.content, hash_file(*file, stat->size));
+    GALLEY_ASSIGN(node.content, hash_file(*file));
     node.mode = stat->mode & kPermissionBits;
     node.size = stat->size;
   }

@@ -334,9 +334,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     Slots::WriteOptions how;
     const ContentStore& contents = *proposal_.store();
     if (op.after.node.kind == FileKind::kRegular && op.after.node.size > kMaxImageBytes) {
-      how.fill = [&](WritableFile& file) {
-        return write_content(file, contents, op.after.node.content);
-      };
+      how.fill = [&](WritableFile& file) { return contents.write(op.after.node.content, file); };
     } else if (has_content(op.after.node)) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
     }

@@ -18,7 +18,6 @@ namespace galley {
 
 namespace {
 
-constexpr size_t kCopyBytes = size_t{1} << 20U;
 constexpr int kMaxLeftovers = 1000;
 constexpr uint32_t kKeepOwner = UINT32_MAX;
 constexpr uint32_t kGroupRights = 0070;
@@ -249,12 +248,9 @@ Result<void> Slots::replace_by_copy(const WritableDirectory& directory, const Re
   GALLEY_ASSIGN(const auto from, directory.open_file(name));
   GALLEY_ASSIGN(const auto copy,
                 directory_->open_writable_file(writing, OpenMode::kCreateNew, kPrivateFile));
-  for (uint64_t at = 0;;) {
-    GALLEY_ASSIGN(const std::string bytes, from->read_at(at, kCopyBytes));
-    if (bytes.empty()) break;
-    GALLEY_TRY(copy->write_at(at, bytes));
-    at += bytes.size();
-  }
+  GALLEY_TRY(read_in_pieces(*from, 0, UINT64_MAX, [&](uint64_t at, std::string_view bytes) {
+    return write_with_holes(*copy, bytes, at);
+  }));
   GALLEY_TRY(copy->sync());
   return directory_->rename(writing, directory, name, RenameMode::kReplace);
 }

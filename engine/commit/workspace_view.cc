@@ -1,17 +1,11 @@
 #include "engine/commit/workspace_view.h"
 
-#include <algorithm>
 #include <cerrno>
 
 #include "base/file_mode.h"
 #include "base/result.h"
 
 namespace galley {
-namespace {
-
-constexpr size_t kChunkBytes = size_t{1} << 20U;
-
-}  // namespace
 
 Result<Location> WorkspaceView::locate(const RelPath& path) {
   GALLEY_CHECK(!path.is_root());
@@ -47,17 +41,14 @@ Result<std::unique_ptr<WritableDirectory>> open_seen_directory(const Location& a
   return os_error(ENOENT, "cannot open the directory that was seen as", at.name.str());
 }
 
-Result<ContentId> hash_file(File& file, uint64_t size) {
+Result<ContentId> hash_file(File& file) {
   ContentHasher hasher;
-  // One byte more than expected, so that a file of the expected size needs one read.
-  size_t want = static_cast<size_t>(std::min<uint64_t>(size + 1, kChunkBytes));
-  for (uint64_t offset = 0;;) {
-    GALLEY_ASSIGN(const std::string chunk, file.read_at(offset, want));
-    hasher.update(chunk);
-    offset += chunk.size();
-    if (chunk.size() < want) return hasher.finish();
-    want = kChunkBytes;
-  }
+  GALLEY_TRY(read_in_pieces(file, 0, UINT64_MAX,
+                            [&](uint64_t /*at*/, std::string_view piece) -> Result<void> {
+                              hasher.update(piece);
+                              return {};
+                            }));
+  return hasher.finish();
 }
 
 Result<Node> observe(const Location& at, const FileStat& stat) {
@@ -84,7 +75,7 @@ Result<Node> observe(const Location& at, const FileStat& stat) {
       const auto file = at.directory->open_file(at.name);
       if (!file && file.error().kind == ErrorKind::kRefused) return kChanging;
       if (!file) return file.error();
-      GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
+      GALLEY_ASSIGN(node.content, hash_file(**file));
       node.mode = stat.mode & kPermissionBits;
       node.size = stat.size;
       break;
@@ -101,7 +92,7 @@ Result<Node> observe_opened(const Location& at) {
   if (!file) return observe(at);
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat_at_open());
   Node node{FileKind::kRegular, stat.mode & kPermissionBits, ContentId(), stat.size};
-  GALLEY_ASSIGN(node.content, hash_file(**file, stat.size));
+  GALLEY_ASSIGN(node.content, hash_file(**file));
   return node;
 }
 

@@ -60,7 +60,7 @@ Result<Node> observe(const Location& at, const FileStat& stat);
 /// cannot block on a FIFO.
 Result<Node> observe_opened(const Location& at);
 
-/// The SHA-256 of a file, read in chunks; `size` is its expected size.
-Result<ContentId> hash_file(File& file, uint64_t size);
+/// The SHA-256 of a file, read in pieces.
+Result<ContentId> hash_file(File& file);
 
 }  // namespace galley

@@ -76,6 +76,10 @@ class WithPreImages final : public ContentStore {
     return stage_->keep(id, content);
   }
 
+  Result<void> copy(const ContentId& id, const Directory& from, const RelPath& name) override {
+    return stage_->copy(id, from, name);
+  }
+
   Result<Content> get(const ContentId& id) const override {
     auto staged = stage_->get(id);
     const auto source = sources_.find(id);

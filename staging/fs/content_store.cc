@@ -26,6 +26,15 @@ Result<void> ContentStore::read(const ContentId& id, const UsePiece& use) const 
   return use(*content);
 }
 
+Result<void> ContentStore::write(const ContentId& id, WritableFile& file) const {
+  uint64_t written = 0;
+  return read(id, [&](std::string_view piece) -> Result<void> {
+    GALLEY_TRY(write_with_holes(file, piece, written));
+    written += piece.size();
+    return {};
+  });
+}
+
 Result<void> ContentStore::adopt(const ContentId& id, const WritableDirectory& from,
                                  const RelPath& name) {
   return copy(id, from, name);
@@ -127,13 +136,11 @@ class DiskStore final : public ContentStore {
     const auto file = directory_->open_file(name);
     if (!file) return ContentStore::read(id, use);
     ContentHasher hasher;
-    for (uint64_t at = 0; at <= limits::kMaxFileBytes;) {
-      GALLEY_ASSIGN(const std::string piece, (*file)->read_at(at, kCopyPieceBytes));
-      if (piece.empty()) break;
-      hasher.update(piece);
-      GALLEY_TRY(use(piece));
-      at += piece.size();
-    }
+    GALLEY_TRY(read_in_pieces(**file, 0, limits::kMaxFileBytes + 1,
+                              [&](uint64_t /*at*/, std::string_view piece) {
+                                hasher.update(piece);
+                                return use(piece);
+                              }));
     if (hasher.finish() == id) return {};
     return missing(id);
   }
@@ -161,8 +168,6 @@ class DiskStore final : public ContentStore {
   }
 
   static constexpr int kMaxScratchNames = 1000;
-
-  static constexpr size_t kCopyPieceBytes = size_t{1} << 20U;
 
   struct Fresh {
     RelPath name;

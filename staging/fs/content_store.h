@@ -41,6 +41,9 @@ class ContentStore {
   /// Passes on the content with this id, piece by piece, with a bounded use of memory if it is a
   /// file. After an error, also one of get(), what was passed on must not be used.
   virtual Result<void> read(const ContentId& id, const UsePiece& use) const;
+  /// Writes the content with this id into a new, empty file, with holes, as read() passes it on.
+  /// Errors: those of read(); then the file must not be used.
+  Result<void> write(const ContentId& id, WritableFile& file) const;
   /// Stores the content of a file. `id` must be its hash, and no other process may be able to write
   /// the file. A store on the same disk moves the file, so it may be gone afterwards.
   virtual Result<void> adopt(const ContentId& id, const WritableDirectory& from,

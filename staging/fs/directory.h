@@ -78,6 +78,9 @@ class File {
 
   /// Reads `count` bytes at `offset`; fewer only at the end of the file.
   virtual Result<std::string> read_at(uint64_t offset, size_t count) = 0;
+  /// Returns how many bytes from `offset` on are a hole, so they are zeros; 0 if there is none, or
+  /// if the file system does not report holes.
+  virtual Result<uint64_t> hole_at(uint64_t /*offset*/) { return 0; }
   virtual Result<FileStat> stat() = 0;
   /// The state when the file was opened, without a system call if it is known; otherwise stat().
   virtual Result<FileStat> stat_at_open() { return stat(); }
@@ -198,9 +201,12 @@ Result<std::string> read_file(const Directory& directory, const RelPath& path, u
 
 /// Takes a piece of a file, which begins at this offset.
 using UseFilePiece = std::function<Result<void>(uint64_t at, std::string_view piece)>;
-/// Passes on a regular file, piece by piece, with a bounded use of memory. Returns its state at its
-/// opening, but the size that was read. A larger file is refused as by read_file(), before it is
-/// read.
+/// Passes on at most `count` bytes from `from` on, piece by piece, with a bounded use of memory.
+/// Holes are not read: their zeros are passed on. Returns the number of bytes; fewer than `count`
+/// only at the end of the file.
+Result<uint64_t> read_in_pieces(File& file, uint64_t from, uint64_t count, const UseFilePiece& use);
+/// Does the same for a whole regular file. Returns its state at its opening, but the size that was
+/// read. A larger file is refused as by read_file(), before it is read.
 Result<FileStat> read_in_pieces(const Directory& directory, const RelPath& path, uint64_t max_bytes,
                                 const UseFilePiece& use);
 

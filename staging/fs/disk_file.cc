@@ -1,14 +1,17 @@
 #include "staging/fs/disk_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/stat.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace galley {
@@ -39,6 +42,7 @@ class DiskFile final : public WritableFile {
       : descriptor_(std::move(descriptor)), name_(std::move(name)), at_open_(stat) {}
 
   Result<std::string> read_at(uint64_t offset, size_t count) override;
+  Result<uint64_t> hole_at(uint64_t offset) override;
   Result<void> write_at(uint64_t offset, std::string_view bytes) override;
   Result<void> allocate(uint64_t size) override;
   Result<void> truncate(uint64_t size) override;
@@ -80,7 +84,18 @@ class DiskFile final : public WritableFile {
   Descriptor descriptor_;
   std::string name_;
   std::optional<FileStat> at_open_;
+  std::optional<bool> tells_holes_;
 };
+
+/// Other file systems may report a hole where data is not written out yet.
+bool tells_holes(int file) {
+  struct statfs system {};
+  if (fstatfs(file, &system) != 0) return false;
+  constexpr std::array<uint32_t, 5> kKnown = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                              TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
+  return std::find(kKnown.begin(), kKnown.end(), static_cast<uint32_t>(system.f_type)) !=
+         kKnown.end();
+}
 
 Result<std::string> DiskFile::read_at(uint64_t offset, size_t count) {
   std::string bytes(count, '\0');
@@ -97,6 +112,16 @@ Result<std::string> DiskFile::read_at(uint64_t offset, size_t count) {
   }
   bytes.resize(done);
   return bytes;
+}
+
+Result<uint64_t> DiskFile::hole_at(uint64_t offset) {
+  if (!tells_holes_) tells_holes_ = tells_holes(fd());
+  struct stat before {};  // the file may be appended to meanwhile
+  if (!*tells_holes_ || fstat(fd(), &before) != 0) return 0;
+  const auto from = static_cast<off_t>(offset);
+  off_t data = lseek(fd(), from, SEEK_DATA);
+  if (data < 0 && errno == ENXIO) data = before.st_size;  // no data up to the end
+  return data > from ? static_cast<uint64_t>(data - from) : 0;
 }
 
 Result<void> DiskFile::write_at(uint64_t offset, std::string_view bytes) {

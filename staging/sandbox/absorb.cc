@@ -35,7 +35,6 @@
 namespace galley {
 namespace {
 
-constexpr size_t kHashPieceBytes = size_t{1} << 20U;
 constexpr size_t kMaxRefusedKept = 100;
 constexpr uint32_t kMergedDirectoryMode = 0755;
 constexpr uint32_t kGroupRights = 07;
@@ -236,14 +235,12 @@ Result<Absorption::Hashed> Absorption::hash_file(const Directory& directory,
                                                  const RelPath& path) const {
   GALLEY_ASSIGN(const auto file, directory.open_file(path));
   ContentHasher hasher;
-  uint64_t size = 0;
-  for (;;) {
-    GALLEY_TRY(check_time());
-    GALLEY_ASSIGN(const std::string piece, file->read_at(size, kHashPieceBytes));
-    if (piece.empty()) return Hashed{hasher.finish(), size};
-    size += piece.size();
-    hasher.update(piece);
-  }
+  GALLEY_ASSIGN(const uint64_t size,
+                read_in_pieces(*file, 0, UINT64_MAX, [&](uint64_t /*at*/, std::string_view piece) {
+                  hasher.update(piece);
+                  return check_time();
+                }));
+  return Hashed{hasher.finish(), size};
 }
 
 Result<Absorption::Hashed> Absorption::hash_inode(const Place& at, const FileStat& stat) {

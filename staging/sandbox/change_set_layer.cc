@@ -183,10 +183,9 @@ Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& chang
       return directory_->make_symlink(path, *target);
     }
     case FileKind::kRegular: {
-      GALLEY_ASSIGN(const Content content, store.get(change.after.content));
       GALLEY_ASSIGN(const auto file,
                     directory_->open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
-      GALLEY_TRY(file->write_at(0, *content));
+      GALLEY_TRY(store.write(change.after.content, *file));
       return file->set_mode(change.after.mode);
     }
     case FileKind::kAbsent:

@@ -33,6 +33,9 @@ class FaultFile final : public WritableFile {
   Result<std::string> read_at(uint64_t offset, size_t count) override {
     return call<std::string>("read_at", false, [&] { return inner_->read_at(offset, count); });
   }
+  Result<uint64_t> hole_at(uint64_t offset) override {
+    return call<uint64_t>("hole_at", false, [&] { return inner_->hole_at(offset); });
+  }
   Result<void> write_at(uint64_t offset, std::string_view bytes) override {
     const int code = enter(*plan_, {"write_at", path_, true});
     if (code == 0) return inner_->write_at(offset, bytes);

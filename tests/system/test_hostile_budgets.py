@@ -321,6 +321,33 @@ class SparseFiles(Budgets):
         self.assertEqual(ran.returncode, expect, ran.stdout[-2000:] + ran.stderr[-2000:])
         return ran.stdout + ran.stderr, int(ran.stderr.splitlines()[-1])
 
+    # Gets the processes that the program leaves, and so all that they have read.
+    READER = ("import ctypes, os, subprocess, sys\n"
+              "ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER\n"
+              "status = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL)\n"
+              "for child in open(f'/proc/self/task/{os.getpid()}/children').read().split():\n"
+              "    os.kill(int(child), 9)\n"
+              "    os.waitpid(int(child), 0)\n"
+              "print(open('/proc/self/io').readline().split()[1])\n"
+              "sys.exit(status)\n")
+
+    def test_the_holes_of_a_sparse_file_are_not_read(self):
+        self.write("galley.toml", "")
+        for number, words in enumerate((("run", "--commit"),)):
+            with self.subTest(command=words):
+                ran = subprocess.run([sys.executable, "-S", "-c", self.READER, GALLEY, "-C", str(self.work), *words, "--",
+                                      "truncate", "-s", "300M", f"big{number}.bin"], capture_output=True, text=True,
+                                     env={**os.environ, **self.environment}, timeout=SECONDS)
+                self.skip_if_unavailable(ran.stderr.encode())
+                self.assertEqual(ran.returncode, 0, ran.stderr[-2000:])
+                self.assertEqual((self.work / f"big{number}.bin").stat().st_size, 300 * MIB)
+                self.assertLess(int(ran.stdout.splitlines()[-1]), 100 * MIB)
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "truncate", "-s", "300M", "shown.bin", expect=0)
+        shown = self.galley("exec", "--", "stat", "-c", "%s %b", "shown.bin", expect=0).stdout.split()
+        self.assertEqual(int(shown[0]), 300 * MIB)
+        self.assertLess(int(shown[1]) * 512, MIB, "its holes were written")
+
     # Limit: kMaxDiffedBytes of staging/overlay/proposal_diff.h
     def test_a_sparse_file_is_read_in_little_memory(self):
         self.write("galley.toml", "")

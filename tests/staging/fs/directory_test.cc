@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -359,6 +360,52 @@ TEST_P(DirectoryFacts, LongRunsOfZerosAreWrittenAsHolesAndReadAsZeros) {
     }
     ASSERT_TRUE(root_->remove_file(path("sparse")));
   }
+}
+
+/// The bytes that this process has asked the kernel for (proc_pid_io(5)).
+uint64_t bytes_read() {
+  std::ifstream counts("/proc/self/io");
+  std::string name;
+  uint64_t count = 0;
+  counts >> name >> count;
+  EXPECT_EQ(name, "rchar:");
+  return count;
+}
+
+TEST_P(DirectoryFacts, HolesArePassedOnAsZerosUnread) {
+  constexpr uint64_t kSize = uint64_t{16} << 20U;
+  const auto file = root_->open_writable_file(path("sparse"), OpenMode::kCreateNew, 0644);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE((*file)->write_at(kSize / 2, "data"));
+  ASSERT_TRUE((*file)->truncate(kSize));
+  std::string expected(kSize, '\0');
+  expected.replace(kSize / 2, 4, "data");
+  std::string whole;
+  const auto add = [&](uint64_t at, std::string_view piece) -> Result<void> {
+    EXPECT_EQ(at, whole.size());
+    whole += piece;
+    return {};
+  };
+  const uint64_t before = bytes_read();
+  const auto stat = read_in_pieces(*root_, path("sparse"), kSize, add);
+  const uint64_t read = bytes_read() - before;
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->size, kSize);
+  EXPECT_TRUE(whole == expected);
+  if ((*file)->descriptor() >= 0) {
+    EXPECT_LT(read, kSize / 4);
+  }
+  std::string part;
+  const auto size = read_in_pieces(**root_->open_file(path("sparse")), kSize / 2 - 1, 4,
+                                   [&](uint64_t /*at*/, std::string_view piece) -> Result<void> {
+                                     part += piece;
+                                     return {};
+                                   });
+  ASSERT_TRUE(size);
+  EXPECT_EQ(*size, 4U);
+  EXPECT_EQ(part, std::string("\0dat", 4));
+  EXPECT_EQ(read_in_pieces(*root_, path("sparse"), kSize - 1, add).error().reason,
+            "limit.file_size");
 }
 
 TEST_P(DirectoryFacts, TheTimeOfTheLastModificationCanBeSet) {
