@@ -1,5 +1,7 @@
 #include "staging/fs/content_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -50,6 +52,50 @@ Result<void> ContentStore::copy(const ContentId& id, const Directory& from, cons
 
 namespace {
 
+tl::unexpected<Error> missing(const ContentId& id, const std::string& why) {
+  return fail(ErrorKind::kInternal, "stage.content_missing",
+              "the staged content " + id.hex() + " is " + why);
+}
+
+/// A content in a file that only this object can still find. Whole copies are shared.
+///
+/// Threads: safe to share.
+class HeldFile {
+ public:
+  explicit HeldFile(std::unique_ptr<File> file) : file_(std::move(file)) {}
+
+  Result<void> read(const ContentId& id, const ContentStore::UsePiece& use) const {
+    ContentHasher hasher;
+    GALLEY_TRY(read_in_pieces(*file_, 0, limits::kMaxFileBytes + 1,
+                              [&](uint64_t /*at*/, std::string_view piece) {
+                                hasher.update(piece);
+                                return use(piece);
+                              }));
+    return hasher.finish() == id ? Result<void>() : missing(id, "damaged; repeat the command");
+  }
+
+  Result<Content> get(const ContentId& id) {
+    const std::lock_guard lock(mutex_);
+    if (Content known = whole_.lock()) return known;
+    GALLEY_ASSIGN(const FileStat stat, file_->stat_at_open());
+    std::string bytes;
+    bytes.reserve(stat.size);
+    GALLEY_TRY(read(id, [&](std::string_view piece) -> Result<void> {
+      bytes.append(piece);
+      return {};
+    }));
+    auto content = std::make_shared<const std::string>(std::move(bytes));
+    whole_ = content;
+    return content;
+  }
+
+ private:
+  std::mutex mutex_;  ///< of whole_
+  std::unique_ptr<File> file_;
+  std::weak_ptr<const std::string> whole_;
+};
+
+/// Large adopted files stay in their file system, as long as few are open.
 class MemoryStore final : public ContentStore {
  public:
   Result<void> keep(const ContentId& id, const Content& content) override {
@@ -58,19 +104,53 @@ class MemoryStore final : public ContentStore {
     return {};
   }
 
+  Result<void> adopt(const ContentId& id, const WritableDirectory& from,
+                     const RelPath& name) override {
+    GALLEY_ASSIGN(const FileStat source, from.stat(name));
+    // A command could still write to it by another name.
+    const bool may_stay =
+        source.size >= kMinFileBytes && source.nlink == 1 && from.descriptor() >= 0;
+    return may_stay && hold(id, from, name) ? Result<void>() : copy(id, from, name);
+  }
+
   Result<Content> get(const ContentId& id) const override {
+    const std::shared_ptr<HeldFile> file = held(id);
+    if (file != nullptr) return file->get(id);
     const std::lock_guard lock(mutex_);
     const auto found = contents_.find(id);
-    if (found == contents_.end()) {
-      return fail(ErrorKind::kInternal, "stage.content_missing",
-                  "the staged content " + id.hex() + " is not in the store");
-    }
+    if (found == contents_.end()) return missing(id, "not in the store");
     return found->second;
   }
 
+  Result<void> read(const ContentId& id, const UsePiece& use) const override {
+    const std::shared_ptr<HeldFile> file = held(id);
+    return file != nullptr ? file->read(id, use) : ContentStore::read(id, use);
+  }
+
  private:
+  static constexpr uint64_t kMinFileBytes = uint64_t{8} << 20U;
+  static constexpr size_t kMaxFiles = 32;
+
+  /// False if no more files can be open.
+  bool hold(const ContentId& id, const Directory& from, const RelPath& name) {
+    const std::lock_guard lock(mutex_);
+    if (contents_.contains(id) || files_.contains(id)) return true;
+    if (files_.size() >= kMaxFiles) return false;
+    auto file = from.open_file(name);
+    if (!file || (*file)->descriptor() >= sysconf(_SC_OPEN_MAX) / 2) return false;
+    files_.emplace(id, std::make_shared<HeldFile>(*std::move(file)));
+    return true;
+  }
+
+  std::shared_ptr<HeldFile> held(const ContentId& id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = files_.find(id);
+    return found == files_.end() ? nullptr : found->second;
+  }
+
   mutable std::mutex mutex_;
   std::unordered_map<ContentId, Content> contents_;
+  std::unordered_map<ContentId, std::shared_ptr<HeldFile>> files_;
 };
 
 class DiskStore final : public ContentStore {
@@ -147,9 +227,7 @@ class DiskStore final : public ContentStore {
 
  private:
   static tl::unexpected<Error> missing(const ContentId& id) {
-    return fail(ErrorKind::kInternal, "stage.content_missing",
-                "the staged content " + id.hex() + " is missing or damaged; roll the " +
-                    "transaction back and stage it again");
+    return galley::missing(id, "missing or damaged; roll the transaction back and stage it again");
   }
 
   /// Recently staged contents are usually read soon: by the diff of the call and by the next edit.

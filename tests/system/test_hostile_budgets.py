@@ -333,7 +333,7 @@ class SparseFiles(Budgets):
 
     def test_the_holes_of_a_sparse_file_are_not_read(self):
         self.write("galley.toml", "")
-        for number, words in enumerate((("run", "--commit"),)):
+        for number, words in enumerate((("run", "--commit"), ("exec", "--commit"))):
             with self.subTest(command=words):
                 ran = subprocess.run([sys.executable, "-S", "-c", self.READER, GALLEY, "-C", str(self.work), *words, "--",
                                       "truncate", "-s", "300M", f"big{number}.bin"], capture_output=True, text=True,
@@ -396,6 +396,13 @@ class SparseFiles(Budgets):
         back = (self.work / "big.bin").stat()
         self.assertEqual(back.st_size, 300 * MIB)
         self.assertLess(back.st_blocks * 512, MIB, "its holes were written")
+
+    def test_a_command_without_a_transaction_makes_a_sparse_file_in_little_memory(self):
+        self.write("galley.toml", "")
+        _, peak = self.peak("exec", "--commit", "--", "truncate", "-s", "300M", "big.bin")
+        self.assertLess(peak, self.MOST_KIB)
+        self.assertEqual((self.work / "big.bin").stat().st_size, 300 * MIB)
+        self.assertLess((self.work / "big.bin").stat().st_blocks * 512, MIB, "its holes were written")
 
     def test_an_undo_of_a_new_sparse_file_reads_it_in_little_memory(self):
         self.write("galley.toml", "")

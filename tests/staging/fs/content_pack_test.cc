@@ -1,8 +1,11 @@
 #include "staging/fs/content_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -168,6 +171,60 @@ TEST_F(ContentPackFacts, WhenThePackedContentsReachTheirLimitAContentIsASeparate
   const ContentId id = *writer->put("alone");
   EXPECT_TRUE(tree.exists(id.hex()));
   EXPECT_EQ(got(writer, id), "alone");
+}
+
+/// The number of files that this process has open.
+size_t open_files() {
+  const auto all = std::filesystem::directory_iterator("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST(MemoryStore, LargeAdoptedFilesStayOnTheDiskAndLeaveDescriptorsForOthers) {
+  constexpr uint64_t kLarge = uint64_t{8} << 20U;
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const rlim_t most : {before.rlim_cur, rlim_t{open_files() + 20}}) {
+    TempDirectory tree;
+    const auto store = make_memory_store();
+    std::vector<ContentId> ids;
+    const size_t open_before = open_files();
+    const struct rlimit few = {most, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (int i = 0; i < 36; ++i) {
+      const RelPath name = *RelPath::parse("file" + std::to_string(i));
+      {
+        const auto file = tree.directory().open_writable_file(name, OpenMode::kCreateNew);
+        ASSERT_TRUE((*file)->write_at(0, std::to_string(i)));
+        ASSERT_TRUE((*file)->truncate(kLarge));
+      }
+      ids.push_back(ContentId::of(*read_file(tree.directory(), name, kLarge)));
+      ASSERT_TRUE(store->adopt(ids.back(), tree.directory(), name)) << i;
+      ASSERT_TRUE(tree.directory().remove_file(name));
+    }
+    const size_t held = open_files() - open_before;
+    EXPECT_GT(held, 0U);
+    EXPECT_LE(held, std::min<size_t>(32, most / 2));
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const auto content = store->get(ids[i]);
+      ASSERT_TRUE(content) << i;
+      EXPECT_EQ((*content)->size(), kLarge);
+      EXPECT_EQ((*content)->c_str(), std::to_string(i));
+      EXPECT_EQ(*store->get(ids[i]), *content) << "a copy that is in use is shared";
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  }
+}
+
+TEST(MemoryStore, AFileThatHasAnotherNameIsCopied) {
+  TempDirectory tree;
+  const auto store = make_memory_store();
+  const std::string text(size_t{9} << 20U, 'a');
+  tree.write("a", text);
+  std::filesystem::create_hard_link(tree.path() + "/a", tree.path() + "/b");
+  const ContentId id = ContentId::of(text);
+  ASSERT_TRUE(store->adopt(id, tree.directory(), *RelPath::parse("a")));
+  tree.write("b", "changed");
+  EXPECT_TRUE(**store->get(id) == text);
 }
 
 }  // namespace
