@@ -75,6 +75,31 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
   return layers;
 }
 
+/// Returns the folders in a writable one from which this machine runs programs later, so the run
+/// must not write to them: those of PATH, and `bin` below a hidden folder of the home.
+Result<std::vector<std::string>> program_folders_in(const std::string& place) {
+  std::vector<std::string> folders = search_folders_in(place);
+  GALLEY_ASSIGN(const auto directory, open_disk_directory(place));
+  const std::string bin = place + "/bin";
+  const std::string home = home_folder();
+  const bool is_start_place = !objection_to_start_place(bin, home).empty() ||
+                              !objection_to_start_place(bin, real_program_path(home)).empty();
+  GALLEY_ASSIGN(const FileStat there, directory->stat(chosen_path("bin")));
+  if (is_start_place && there.kind != FileKind::kAbsent) folders.push_back(bin);
+  for (const std::string& folder : folders) {
+    // What is further below, a link, or missing, could be replaced.
+    const auto name = RelPath::parse(folder.substr(std::min(folder.size(), place.size() + 1)));
+    const bool is_child = name && !name->is_root() && name->parent().is_root();
+    const auto found = is_child ? directory->stat(*name) : Result<FileStat>(FileStat());
+    if (found && found->kind == FileKind::kDirectory) continue;
+    return fail(ErrorKind::kUsage, "run.host_folder",
+                "--allow-write cannot name '" + place + "': this machine runs programs from '" +
+                    folder + "' later, and not in the sandbox; name a folder without it, or use " +
+                    "--layer");
+  }
+  return folders;
+}
+
 /// Adds a layer for the repository of a linked work tree or submodule, which is outside of the
 /// workspace. Writes to it go to the run, as writes to a `.git` do.
 Result<void> add_git_layer(const RunFolder& folder, const std::string& workspace,
@@ -114,6 +139,7 @@ Result<std::string> folder_of_run(std::string_view option, const std::string& pa
     return fail(ErrorKind::kUsage, "run.host_folder",
                 std::string(option) + " cannot name '" + path + "': " + no);
   }
+  if (option != "--layer") GALLEY_TRY(program_folders_in(place));
   return place;
 }
 
@@ -179,6 +205,10 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRe
   options.home = private_home();
   options.git_config = GitFiles(workspace.place.path, effective_user()).identity();
   options.writable = request.writable;
+  for (const std::string& place : request.writable) {
+    GALLEY_ASSIGN(const auto frozen, program_folders_in(place));
+    options.frozen.insert(options.frozen.end(), frozen.begin(), frozen.end());
+  }
   options.has_consent = request.has_consent;
   options.hosts = request.command.hosts;
   GALLEY_ASSIGN(options.layers,

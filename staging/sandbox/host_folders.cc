@@ -123,6 +123,28 @@ std::string program_search_path(const std::vector<std::string>& readable) {
   return path;
 }
 
+std::vector<std::string> search_folders_in(const std::string& place) {
+  std::vector<std::string> found;
+  for (const std::string& folder : own_path()) {
+    const std::string whole = normalized_path(folder);
+    // The first part that is in `place`: a program that writes there can also replace it.
+    for (size_t end = 0; end != whole.npos;) {
+      end = whole.find('/', end + 1);
+      const std::string part = whole.substr(0, end);
+      const std::string above = part.substr(0, part.rfind('/'));
+      const std::string at =
+          (above.empty() ? above : real_program_path(above)) + part.substr(part.rfind('/'));
+      if (!at.starts_with(place + "/")) continue;
+      found.push_back(end == whole.npos ? at : at + whole.substr(end));
+      break;
+    }
+    const std::string real = real_program_path(whole);
+    const bool is_new = found.empty() || found.back() != real;
+    if (is_new && (real + "/").starts_with(place + "/")) found.push_back(real);
+  }
+  return found;
+}
+
 bool is_in_view(std::string_view path, const std::vector<std::string>& readable) {
   return std::any_of(
              kSystemFolders.begin(), kSystemFolders.end(),

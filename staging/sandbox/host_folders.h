@@ -11,6 +11,10 @@ namespace galley {
 /// `readable`, then kProgramPath, then the folders of this process's PATH below /usr and /opt.
 [[nodiscard]] std::string program_search_path(const std::vector<std::string>& readable);
 
+/// Returns the folders of this process's PATH that are `place` or in it. Links above them are
+/// resolved, and a link into `place` counts as a folder in it.
+[[nodiscard]] std::vector<std::string> search_folders_in(const std::string& place);
+
 /// Returns whether a path of the host is in the view of every command or in one of `readable`.
 [[nodiscard]] bool is_in_view(std::string_view path, const std::vector<std::string>& readable);
 

@@ -93,6 +93,7 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
     std::erase(request.frozen, layer.path);
   }
   for (const std::string& path : options.writable) std::erase(request.frozen, path);
+  request.frozen.insert(request.frozen.end(), options.frozen.begin(), options.frozen.end());
   request.has_input = options.is_terminal ? 0 : 1;
   request.grace_ms = static_cast<uint64_t>(kStopGrace.count());
   request.upper_home = options.homes.upper;

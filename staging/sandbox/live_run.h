@@ -48,9 +48,10 @@ struct LiveOptions {
   bool is_terminal = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
-  std::string home;                   ///< HOME inside: empty, writable, removed with the run
-  std::string git_config;             ///< text of `.gitconfig` there, unless it exists
-  std::vector<std::string> writable;  ///< absolute, without links (check_host_folder())
+  std::string home;                      ///< HOME inside: empty, writable, removed with the run
+  std::string git_config;                ///< text of `.gitconfig` there, unless it exists
+  std::vector<std::string> writable;     ///< absolute, without links (check_host_folder())
+  std::vector<std::string> frozen = {};  ///< absolute, in folders of `writable`, but read-only
   std::vector<HostLayer> layers;
   bool has_consent = false;             ///< a person consented to the network for this program
   std::vector<std::string> hosts = {};  ///< Command::hosts

@@ -894,6 +894,37 @@ class Walls(RunCase):
                 said = self.galley("run", "--allow-write", place, "--", "true", expect=2)
                 self.assertIn(b"services of this machine keep their state", said.stderr)
 
+    def test_programs_that_the_host_runs_later_cannot_be_written(self):
+        home = self.scratch / "home"
+        tools = self.scratch / "tools"
+        for folder in (home / ".tool/bin", home / ".deep/a/bin", home / ".linked", tools / "sbin"):
+            folder.mkdir(parents=True)
+        (home / ".linked/bin").symlink_to("../.tool/bin")
+        (home / ".tool/bin/program").write_text("of the host\n")
+        search = {"HOME": str(home), "PATH": f"{tools}/sbin:{home}/.deep/a/bin:{home}/.missing/bin:{os.environ['PATH']}"}
+        script = 'echo of the run > "$0/cache"; for f in "$0"/*bin; do ! echo bad > "$f/program" || exit 1; ! mv "$f" "$f.old" || exit 1; done'
+        for place in (home / ".tool", tools):
+            with self.subTest(place=place):
+                self.galley("run", "--drop", "--allow-write", place, "--", "sh", "-c", script, place, env=search, expect=0)
+                self.assertEqual((place / "cache").read_text(), "of the run\n")
+        self.assertEqual((home / ".tool/bin/program").read_text(), "of the host\n")
+        self.assertFalse((tools / "sbin/program").exists())
+        (home / ".missing").mkdir()
+        for place in (home / ".deep", home / ".deep/a/..", home / ".linked", home / ".missing", tools / "sbin"):
+            with self.subTest(place=place):
+                said = self.galley("run", "--allow-write", place, "--", "true", env=search, expect=2)
+                self.assertIn(b"this machine runs", said.stderr)
+        dots = self.scratch / "dots"
+        (dots / "bin").mkdir(parents=True)
+        (home / "mine").symlink_to(dots / "bin")
+        linked = {**search, "PATH": f"{home}/mine:{os.environ['PATH']}"}
+        self.galley("run", "--drop", "--allow-write", dots, "--", "sh", "-c", script, dots, env=linked, expect=0)
+        self.assertFalse((dots / "bin/program").exists())
+        (home / ".new").mkdir()
+        for option, place in (("--allow-write", home / ".new"), ("--layer", home / ".deep"), ("--layer", home / ".linked")):
+            with self.subTest(option=option, place=place):
+                self.galley("run", "--drop", option, place, "--", "mkdir", "-p", place / "a", env=search, expect=0)
+
     def test_run_is_refused_inside_a_command_of_galley(self):
         refused = self.galley("run", "--", "true", env={"GALLEY_SANDBOX": "1"}, expect=1)
         self.assertIn(b"not inside a command that Galley runs", refused.stderr)
