@@ -428,7 +428,9 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
     const FileFix back{file.path, *std::move(now), *std::move(kept), {}};
     GALLEY_ASSIGN(const std::string why, follow_index(places.work_tree, back, slots, fix_slot(i)));
     const auto left = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
-    if (!why.empty() && left && ContentId::of(*left) == caught) {
+    // A file that cannot follow keeps its bytes. In the slot, only bytes of other programs are
+    // lost.
+    if (!why.empty() && caught != file.fixed && left && ContentId::of(*left) == caught) {
       return fail(ErrorKind::kIo, "check.fix_not_finished",
                   "an interrupted check --fix cannot be finished, because '" +
                       printable_line(file.path.str()) + "' cannot be replaced: " + why +

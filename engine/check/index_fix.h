@@ -57,7 +57,8 @@ Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
                                 const Proposal& change, const FixPlaces& places);
 
 /// Finishes an interrupted fix. The files of the work tree get the contents that the index has, old
-/// or new. Everything else of the fix is removed. A file that was changed since is left alone.
+/// or new. Everything else of the fix is removed. A file that was changed since, or that cannot be
+/// replaced by its fixed bytes, is left alone.
 /// Returns whether there was an interrupted fix.
 /// Errors: kTimeout `commit.locked` while a fix is running; kIo.
 Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places);

@@ -348,6 +348,42 @@ TEST_F(KilledFix, WhatItCaughtStaysWhileAFileCannotBeReplaced) {
   EXPECT_EQ(read("a.txt"), "theirs\n");
 }
 
+TEST_F(KilledFix, AFileThatCannotBeReplacedIsLeftAlone) {
+  for (const int os_error : {EACCES, EBUSY, EPERM, EXDEV}) {
+    put_back();
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = 1;
+    plan->os_error = os_error;
+    plan->is_lasting = true;
+    plan->affects = [](const FaultCall& call) { return call.name == "rename" && call.path == "0"; };
+    (void)fix_with(plan);
+    ASSERT_TRUE(put_ && *put_);
+    EXPECT_EQ((*put_)->staged.size(), 2U);
+    EXPECT_EQ((*put_)->followed, std::vector<RelPath>{rel("sub/b.txt")});
+    EXPECT_TRUE((*put_)->unreplaced.contains(rel("a.txt")));
+    EXPECT_EQ((*put_)->warnings, std::vector<std::string>());
+    EXPECT_EQ(scratch_.output_of("show :a.txt"), "fixed a.txt\n");
+    EXPECT_EQ(read("a.txt"), "judged a\n");
+    EXPECT_FALSE(finish().value()) << "the journal is closed";
+  }
+}
+
+TEST_F(KilledFix, IsCompletedWithoutAFileThatCannotBeReplaced) {
+  leave_half_done();
+  const auto plan = std::make_shared<FaultPlan>();
+  plan->at = 1;
+  plan->os_error = EXDEV;
+  plan->is_lasting = true;
+  plan->affects = [](const FaultCall& call) { return call.name == "rename" && call.path == "0"; };
+  const auto stuck =
+      make_fault_directory(open_writable_disk_directory(scratch_.path()).value(), plan);
+  const StateDirectory state = StateDirectory::open_or_create(*stuck).value();
+  ASSERT_TRUE(finish_index_fix(git_, {*stuck, state, clock_}).has_value());
+  EXPECT_EQ(read("a.txt"), "judged a\n");
+  EXPECT_EQ(read("sub/b.txt"), "fixed sub/b.txt\n");
+  EXPECT_FALSE(finish().value());
+}
+
 TEST_F(KilledFix, ACaughtLinkStays) {
   leave_half_done();
   ASSERT_TRUE(work_tree_->remove_file(rel(slot_)).has_value());
