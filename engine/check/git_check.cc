@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -487,6 +488,34 @@ Result<std::vector<GitRawChange>> GitCheck::State::staged() {
       });
 }
 
+/// git also lists a file as deleted if this user may not look into its folder.
+Result<void> check_deletions(const Directory& files, const std::vector<GitRawChange>& diff) {
+  for (const std::string& path : removed_paths(diff)) {
+    const auto parsed = RelPath::parse(path);
+    if (!parsed) continue;
+    const auto stat = files.stat(*parsed);
+    if (!stat && stat.error().os_error == EACCES) return fail(stat.error());
+  }
+  return {};
+}
+
+/// The untracked paths; a folder ends with a slash.
+Result<std::vector<std::string>> untracked_paths(const GitProgram& git,
+                                                 const std::string& work_tree) {
+  constexpr std::string_view kUnreadable = "could not open directory '";
+  const std::vector<std::string> words = {
+      "-C", work_tree, "ls-files", "--others", "--exclude-standard", "-z"};
+  GALLEY_ASSIGN(const PipedOutput said, git.try_run(words));
+  if (said.status != 0) return fail(GitProgram::error(said.complaint));
+  const size_t at = said.complaint.find(kUnreadable);
+  if (at == std::string::npos) return split_at_nul(said.output);
+  const std::string rest = said.complaint.substr(at + kUnreadable.size());
+  return fail(ErrorKind::kIo, "check.unreadable",
+              "cannot read the folder '" + printable_line(rest.substr(0, rest.find('\n'))) +
+                  ", so its files are not judged; make it readable, or judge what is staged: "
+                  "galley check --staged");
+}
+
 Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
   if (layout.work_tree.empty()) return fail(no_work_tree());
   GALLEY_ASSIGN(const std::string head, head_tree());
@@ -499,6 +528,8 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
                       git.run(with_raw_diff({"-C", layout.work_tree, "diff-index"}, {tree, "--"})));
         return parse_raw_diff(raw);
       }));
+  GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
+  GALLEY_TRY(check_deletions(*files, diff));
   for (GitRawChange& change : diff) {
     if ((change.new_mode & kGitTypeMask) != kGitLinkMode) continue;
     // The diff does not give the new commit of a moved submodule.
@@ -515,10 +546,8 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
     change.path = std::move(path);
     diff.push_back(std::move(change));
   }
-  GALLEY_ASSIGN(const std::string others, git.run({"-C", layout.work_tree, "ls-files", "--others",
-                                                   "--exclude-standard", "-z"}));
-  GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
-  for (std::string& path : split_at_nul(others)) {
+  GALLEY_ASSIGN(auto others, untracked_paths(git, layout.work_tree));
+  for (std::string& path : others) {
     const bool is_repository = path.ends_with('/');  // one that `git add` makes a submodule
     if (is_repository) path.pop_back();
     const auto parsed = RelPath::parse(path);

@@ -505,6 +505,25 @@ class Patches(CheckCase):
         self.assertEqual(self.changes_of(said), {("modify", "sub/b.json"), ("create", "new.json"),
                                                  ("create", ".gitignore")})
 
+    def test_a_folder_that_may_not_be_read_is_an_error_and_not_a_deletion(self):
+        self.put(self.repo, {"new/x.json": "{broken\n"})
+        user = []
+        if os.geteuid() == 0:
+            user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+            for folder, folders, files in os.walk(self.scratch):
+                for name in ["."] + folders + files:
+                    os.lchown(os.path.join(folder, name), 65534, 65534)
+        environment = {**os.environ, **self.environment, **WHO, "HOME": str(self.scratch)}
+        for folder, mode in (("sub", 0), ("sub", 0o444), ("new", 0), ("new", 0o100)):
+            (self.repo / folder).chmod(mode)
+            done = subprocess.run([*user, GALLEY, "--json", "check", "--worktree"], cwd=self.repo, env=environment,
+                                  capture_output=True, check=False)
+            (self.repo / folder).chmod(0o755)
+            with self.subTest(folder=folder, mode=oct(mode)):
+                said = json.loads(done.stdout)
+                self.assertEqual(done.returncode, 3, said)
+                self.assertIn(f"{folder}/", said["message"])
+
     def test_a_transaction(self):
         tx = self.galley("begin", work=self.repo, expect=0).stdout.decode().strip()
         self.galley("call", "Write", '{"file_path": "y.json", "content": "{broken"}', work=self.repo, expect=0)
