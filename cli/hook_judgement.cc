@@ -1,6 +1,8 @@
 #include "cli/hook_judgement.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -26,7 +28,7 @@ constexpr uint64_t kMaxInputBytes = uint64_t{64} << 20U;
 /// The text of one judgement, and whether it approves.
 struct HookAnswer {
   bool is_yes = false;
-  std::string text;  ///< with the notices; may be empty
+  std::string text;               ///< with the notices; may be empty
   Json document;
 };
 
@@ -138,8 +140,26 @@ Result<bool> is_merging(const GitProgram& git) {
   return said.status == 0;
 }
 
+namespace {
+
+/// The commits that `git merge` is merging. It writes MERGE_HEAD after the hook pre-merge-commit.
+std::vector<std::string> commits_of_merge() {
+  constexpr std::string_view kName = "GITHEAD_";
+  std::vector<std::string> commits;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view name =
+        std::string_view(*one).substr(0, std::string_view(*one).find('='));
+    if (name.starts_with(kName)) commits.emplace_back(name.substr(kName.size()));
+  }
+  return commits;
+}
+
+}  // namespace
+
 Result<int> judge_staged(Session& session) {
-  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, CheckSource()));
+  CheckSource source;
+  if (session.arguments().name == "pre-merge-commit") source.known = commits_of_merge();
+  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, source));
   if (session.is_json()) {
     session.print(
         Json{{"schema", "galley.hook-run/1"},
@@ -259,9 +279,9 @@ Result<int> run_git_hook(Session& session) {
   if (name == "prepare-commit-msg" || name == "commit-msg") {
     return without_refusal(session, put_trailers(session));
   }
-  if (name == "pre-commit") return judge_staged(session);
   if (name == "post-commit") return without_refusal(session, link_commit(session));
-  return judge_push(session);
+  const bool is_commit = name.starts_with("pre-") && name != "pre-push" && name != "pre-receive";
+  return is_commit ? judge_staged(session) : judge_push(session);
 }
 
 }  // namespace galley

@@ -7,7 +7,7 @@
 
 namespace galley {
 
-/// pre-commit: judges the changes in git's index.
+/// pre-commit, pre-merge-commit, pre-applypatch: judges the changes in git's index.
 Result<int> judge_staged(Session& session);
 /// pre-push, pre-receive and update: judges all updated references of a push before it returns. One
 /// refusal refuses the push.

@@ -149,9 +149,9 @@ struct GitCheck::State {
                                                     std::vector<GitRawChange> changes,
                                                     const DiffFrom& diff);
   Result<std::vector<std::string>> parents_of(const std::string& commit) const;
-  Result<std::vector<std::string>> sides_of_head() const;
+  Result<std::vector<std::string>> sides_of_head(std::vector<std::string> merging) const;
   Result<std::vector<std::string>> merge_heads() const;
-  Result<std::vector<GitRawChange>> staged();
+  Result<std::vector<GitRawChange>> staged(const CheckSource& source);
   Result<std::vector<GitRawChange>> worktree();
   Result<std::vector<GitRawChange>> diff_trees(const std::string& from,
                                                const std::string& to) const;
@@ -412,9 +412,12 @@ Result<std::vector<std::string>> GitCheck::State::parents_of(const std::string& 
 
 /// The parents of the next commit; empty if they have different rules. Then the change of the rules
 /// needs approval, and all content is judged.
-Result<std::vector<std::string>> GitCheck::State::sides_of_head() const {
+Result<std::vector<std::string>> GitCheck::State::sides_of_head(
+    std::vector<std::string> merging) const {
   const auto head = resolve("HEAD", "commit");
-  GALLEY_ASSIGN(const std::vector<std::string> merging, merge_heads());
+  if (merging.empty()) {
+    GALLEY_ASSIGN(merging, merge_heads());
+  }
   if (!head || merging.empty()) return std::vector<std::string>();
   std::vector<std::string> sides = {*head};
   for (const std::string& one : merging) {
@@ -470,7 +473,7 @@ Error no_work_tree() {
           "this repository is bare and has no work tree; judge a commit or a range of it", "", 0};
 }
 
-Result<std::vector<GitRawChange>> GitCheck::State::staged() {
+Result<std::vector<GitRawChange>> GitCheck::State::staged(const CheckSource& source) {
   if (layout.work_tree.empty()) {
     // Without an index, every file would count as deleted.
     GALLEY_ASSIGN(const std::string listed, git.run({"ls-files", "--cached"}));
@@ -478,7 +481,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::staged() {
   }
   GALLEY_ASSIGN(const std::string head, head_tree());
   rules_tree = head;
-  GALLEY_ASSIGN(const auto sides, sides_of_head());
+  GALLEY_ASSIGN(const auto sides, sides_of_head(source.known));
   return against_all(
       sides, head, [&](const std::string& tree) -> Result<std::vector<GitRawChange>> {
         GALLEY_ASSIGN(const std::string raw,
@@ -520,7 +523,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
   if (layout.work_tree.empty()) return fail(no_work_tree());
   GALLEY_ASSIGN(const std::string head, head_tree());
   rules_tree = head;
-  GALLEY_ASSIGN(const auto sides, sides_of_head());
+  GALLEY_ASSIGN(const auto sides, sides_of_head({}));
   GALLEY_ASSIGN(
       auto diff,
       against_all(sides, head, [&](const std::string& tree) -> Result<std::vector<GitRawChange>> {
@@ -582,7 +585,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
 Result<std::vector<GitRawChange>> GitCheck::State::diff_of(const CheckSource& source) {
   switch (source.kind) {
     case Kind::kStaged:
-      return staged();
+      return staged(source);
     case Kind::kWorktree:
       return worktree();
     case Kind::kRange:

@@ -44,7 +44,8 @@ struct CheckSource {
   /// commits.
   bool is_direct = false;
   /// For kRange: further commits besides `from` whose content is not new either. Then the base is
-  /// the merge of all of them.
+  /// the merge of all of them. For kStaged: the other parents of the next commit; empty: those of
+  /// MERGE_HEAD.
   std::vector<std::string> known = {};
   /// For kRange: commits whose files are not new where `to` has the same, except the rules.
   std::vector<std::string> same = {};

@@ -102,6 +102,8 @@ std::string body_of(const HookKind& kind) {
 const std::vector<HookKind>& hook_kinds() {
   static const std::vector<HookKind> kKinds = {
       {"pre-commit", true, false, false, true},
+      {"pre-merge-commit", true, false, false, true},
+      {"pre-applypatch", true, false, false, true},
       {"prepare-commit-msg", false, false, false, true},
       {"commit-msg", false, false, false, true},
       {"post-commit", false, false, false, true},

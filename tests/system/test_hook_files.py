@@ -11,7 +11,7 @@ import hostile
 from support import snapshot
 from test_hooks import HookCase
 
-USUAL = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push"]
+USUAL = ["pre-commit", "pre-merge-commit", "pre-applypatch", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push"]
 
 
 class Installing(HookCase):

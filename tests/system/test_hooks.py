@@ -230,6 +230,28 @@ class Committing(HookCase):
         self.git("add", ".")
         self.assert_refused(self.run_git("commit", "-qm", "merge"), "a change of the rules")
 
+    def test_a_merge_without_a_conflict_is_judged(self):
+        self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"secret/x": "x\n", "bad.json": "[\n"})
+        self.assert_done(self.run_git("merge", "-q", "--no-edit", "side"))
+        self.git("reset", "-q", "--hard", "HEAD^1")
+        self.git("checkout", "-q", "side")
+        self.write("galley.toml", "")
+        self.git("commit", "-qam", "no rules", "--no-verify")
+        self.git("checkout", "-q", "main")
+        merging = self.run_git("merge", "-q", "--no-edit", "side")
+        self.assert_refused(merging, "a change of the rules")
+        self.assertEqual(self.git("log", "--format=%s", "-1").stdout, b"main\n")
+
+    def test_a_patch_of_git_am_is_judged(self):
+        self.git("checkout", "-qb", "side")
+        self.write("bad.json", "[\n")
+        self.git("add", ".")
+        self.git("commit", "-qm", "side", "--no-verify")
+        mail = self.git("format-patch", "--stdout", "-1").stdout
+        self.git("checkout", "-q", "main")
+        self.assert_refused(self.run_git("am", "-q", stdin=mail), "bad.json")
+        self.git("am", "--abort")
+
     def test_a_broken_configuration_is_one_clear_error(self):
         self.write("galley.toml", "[[policy.rule\n")
         self.git("add", ".")
