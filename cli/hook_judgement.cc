@@ -28,6 +28,7 @@ constexpr uint64_t kMaxInputBytes = uint64_t{64} << 20U;
 /// The text of one judgement, and whether it approves.
 struct HookAnswer {
   bool is_yes = false;
+  bool is_about_nothing = false;  ///< no file changes
   std::string text;               ///< with the notices; may be empty
   Json document;
 };
@@ -44,6 +45,7 @@ Result<HookAnswer> judge_source(Session& session, const CheckSource& source,
   GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
   HookAnswer answer;
   answer.is_yes = preview.verdict.is_approved();
+  answer.is_about_nothing = preview.proposal.is_empty();
   for (const std::string& notice : check->notices()) {
     answer.text += "galley: " + printable_line(notice) + "\n";
   }
@@ -154,12 +156,32 @@ std::vector<std::string> commits_of_merge() {
   return commits;
 }
 
+/// Judges what pre-commit (the framework) was given: in CI a range, else the index.
+Result<HookAnswer> judge_commit(Session& session) {
+  CheckSource source;
+  if (session.arguments().name == "pre-merge-commit") source.known = commits_of_merge();
+  const bool is_framework = variable("PRE_COMMIT") == "1";
+  if (is_framework && !variable("PRE_COMMIT_TO_REF").empty()) {
+    source.kind = CheckSource::Kind::kRange;
+    source.from = variable("PRE_COMMIT_FROM_REF");
+    source.to = variable("PRE_COMMIT_TO_REF");
+  }
+  GALLEY_ASSIGN(HookAnswer answer, judge_source(session, source));
+  // git gives its hooks an index, also for a commit without changes.
+  const bool is_commit = !is_framework || !variable("GIT_INDEX_FILE").empty();
+  if (!answer.is_about_nothing || is_commit || source.kind != CheckSource::Kind::kStaged) {
+    return answer;
+  }
+  return fail(ErrorKind::kRefused, "hook.nothing_staged",
+              "nothing is staged, so nothing was judged; give pre-commit a range: --from-ref A "
+              "--to-ref B, or run: galley check --range A..B. To leave this hook out, set "
+              "SKIP=galley");
+}
+
 }  // namespace
 
 Result<int> judge_staged(Session& session) {
-  CheckSource source;
-  if (session.arguments().name == "pre-merge-commit") source.known = commits_of_merge();
-  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, source));
+  GALLEY_ASSIGN(const HookAnswer answer, judge_commit(session));
   if (session.is_json()) {
     session.print(
         Json{{"schema", "galley.hook-run/1"},

@@ -125,6 +125,19 @@ class PreCommit(ManagerCase):
         self.assert_done(self.commit_file("secret/y", "y", options=["--no-verify"]))
         self.assert_refused(self.run_git("push", "-q", "origin", "side:other"), "secret/y")
 
+    def test_a_run_by_hand_judges_its_range_and_never_nothing(self):
+        self.set_up()
+        self.commit_all()
+        self.git("checkout", "-qb", "side")
+        self.assert_done(self.commit_file("secret/y", "y", options=["--no-verify"]))
+        for words, said in ((["--from-ref", "main", "--to-ref", "side"], "no secrets"), (["--all-files"], "--range"),
+                            (["--files", "a.txt"], "--range")):
+            with self.subTest(words):
+                done = subprocess.run(["pre-commit", "run", "galley", *words], cwd=self.work, capture_output=True,
+                                      check=False, env={**os.environ, **self.environment})
+                self.assert_refused(done, said)
+        self.assert_done(self.run_git("commit", "-q", "--allow-empty", "-m", "nothing"))
+
     def test_our_hook_and_its_hook_run_each_other(self):
         """The hook that is installed later keeps the other one and runs it."""
         self.galley("hook", "install", expect=0)
