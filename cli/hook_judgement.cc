@@ -203,6 +203,7 @@ Result<int> judge_push(Session& session) {
                    {"hook", session.arguments().name},
                    {"judged", Json::array()}};
   bool is_yes = true;
+  if (push.updates.size() > 1) GALLEY_TRY(peel_new_ids(git, push.updates));
   for (const RefUpdate& update : push.updates) {
     GALLEY_ASSIGN(const PushRange range, range_of(git, update, push.known));
     Json entry = {{"ref", printable_line(range.ref)}, {"ok", true}};

@@ -94,6 +94,18 @@ Result<std::vector<RefUpdate>> parse_received_refs(std::string_view text) {
   return parse_lines(text, kReceived);
 }
 
+Result<void> peel_new_ids(const GitProgram& git, std::vector<RefUpdate>& updates) {
+  std::string asked;
+  for (const RefUpdate& update : updates) asked += update.new_id + "^{commit}\n";
+  GALLEY_ASSIGN(const std::string said,
+                git.run({"cat-file", "--batch-check=%(objectname)"}, asked));
+  const auto lines = lines_of(said);
+  for (size_t i = 0; i < std::min(lines.size(), updates.size()); ++i) {
+    if (is_object_id(lines[i])) updates[i].new_id = lines[i];
+  }
+  return {};
+}
+
 Result<RefUpdate> parse_update(const std::vector<std::string>& words) {
   constexpr WordOrder kUpdate = {3, 0, 1, 2};
   const std::vector<std::string_view> views(words.begin(), words.end());
@@ -300,7 +312,9 @@ KnownCommits known_on_server() {
   return {{"--all"}, "refs/", "HEAD", "git symbolic-ref HEAD refs/heads/main"};
 }
 
-Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update, KnownCommits& known) {
+namespace {
+
+Result<PushRange> new_range(const GitProgram& git, const RefUpdate& update, KnownCommits& known) {
   PushRange range;
   range.ref = update.ref;
   if (update.new_id.empty()) {
@@ -314,7 +328,10 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update, Known
                     "' would not name a commit, so there is no tree to judge; leave it out of this "
                     "push");
   }
-  GALLEY_ASSIGN(const std::string main, commit_of(git, known.main_branch));
+  if (!known.main_commit) {
+    GALLEY_ASSIGN(known.main_commit, commit_of(git, known.main_branch));
+  }
+  const std::string& main = *known.main_commit;
   if (!main.empty()) range.same.push_back(main);
   KnownContent content(git, known, main, range);
   GALLEY_ASSIGN(range.from, commit_of(git, update.old_id));
@@ -340,6 +357,19 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update, Known
     return range;
   }
   GALLEY_TRY(content.add_merged());
+  return range;
+}
+
+}  // namespace
+
+Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update, KnownCommits& known) {
+  auto found = known.ranges.find({update.old_id, update.new_id});
+  if (found == known.ranges.end()) {
+    GALLEY_ASSIGN(PushRange range, new_range(git, update, known));
+    found = known.ranges.emplace(std::pair(update.old_id, update.new_id), std::move(range)).first;
+  }
+  PushRange range = found->second;
+  range.ref = update.ref;
   return range;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -33,6 +35,10 @@ Result<std::vector<RefUpdate>> parse_pushed_refs(std::string_view text);
 Result<std::vector<RefUpdate>> parse_received_refs(std::string_view text);
 /// Parses the three arguments of `update` in the same way.
 Result<RefUpdate> parse_update(const std::vector<std::string>& words);
+
+/// Replaces each new id by that of its commit, as for a tag. git is asked once for all of them. An
+/// object that is not here or leads to no commit keeps its id.
+Result<void> peel_new_ids(const GitProgram& git, std::vector<RefUpdate>& updates);
 
 /// The commits to judge for one updated reference.
 struct PushRange {
@@ -78,8 +84,11 @@ struct KnownCommits {
   /// `refs/remotes/origin/HEAD`, or `HEAD` on the server itself; empty: nothing is known of that
   /// side.
   std::string main_branch;
-  std::string remedy;                        ///< the command that makes its main branch known
-  std::optional<JudgedCommits> judged = {};  ///< range_of() reads it when it first needs it
+  std::string remedy;                           ///< the command that makes its main branch known
+  std::optional<JudgedCommits> judged = {};     ///< range_of() reads it when it first needs it
+  std::optional<std::string> main_commit = {};  ///< of `main_branch`, likewise; empty: unknown
+  /// What range_of() returned, by the old and the new id.
+  std::map<std::pair<std::string, std::string>, PushRange> ranges = {};
 };
 
 /// The other side of `git push REMOTE`, according to its remote-tracking branches. If `remote` is

@@ -526,6 +526,22 @@ class Pushing(HookCase):
         self.git("tag", "-am", "tagged", "v2")
         self.assert_refused(self.run_git("push", "-q", "origin", "v2"), "refs/tags/v2", "secret/x")
 
+    def test_git_is_not_asked_anew_for_each_of_many_tags(self):
+        program = self.scratch / "bin" / "git"
+        program.write_text(f'#!/bin/sh\necho >> {self.scratch}/calls\nexec {shutil.which("git")} "$@"\n')
+        program.chmod(0o755)
+        counts = []
+        for tags in (2, 40):
+            lines = b""
+            for number in range(tags):
+                self.git("tag", "-f", "-a", f"t{number}", "-m", "a tag")
+                ref = f"refs/tags/t{number}"
+                lines += f"{ref} {self.head(ref=ref)} {ref} {'0' * 40}\n".encode()
+            (self.scratch / "calls").write_text("")
+            self.galley("hook", "run", "pre-push", "--", "origin", stdin=lines, expect=0)
+            counts.append(len((self.scratch / "calls").read_text()))
+        self.assertEqual(counts[0], counts[1])
+
     def test_a_forced_push_is_judged_by_what_it_does_to_the_branch(self):
         self.assert_done(self.commit_file("b.txt", "b\n"))
         self.assert_done(self.run_git("push", "-q", "origin", "main"))
@@ -545,6 +561,7 @@ class Pushing(HookCase):
         self.git("checkout", "-qb", "topic")
         self.assert_done(self.commit_file("b.txt", "b\n"))
         self.assert_done(self.run_git("push", "-q", "fork", "topic"))
+        self.assertGreater(counts[0], 0)
         self.git("update-ref", "-d", "refs/remotes/fork/topic")
         self.write("galley.toml", "")
         self.write("secret/x", "x")
