@@ -325,6 +325,18 @@ class Trailers(HookCase):
         self.assertEqual([line.split()[0] for line in self.trailers() if line],
                          ["Galley-Transaction:", "Galley-Agent:"])
 
+    def test_the_persons_settings_of_trailers_change_no_message(self):
+        ran = self.scratch / "ran"
+        for key, value in {"separators": "=:", "sign.key": "Signed-off-by", "sign.ifexists": "doNothing",
+                           "sign.command": f"echo ran > {ran}; echo 'A <a@b>'", "where": "start"}.items():
+            self.git("config", "--global", f"trailer.{key}", value)
+        self.put("a.txt", "1\n")
+        self.git("add", "a.txt")
+        own = "subject\n\nCloses: #5\nSee: http://x/y\n"
+        self.assert_done(self.run_git("-c", "trailer.sign.key=Acked-by", "commit", "-qF", "-", stdin=own.encode()))
+        self.assertRegex(self.message(), f"^{own}Galley-Transaction: .*\nGalley-Agent: fixer\n+$")
+        self.assertFalse(ran.exists())
+
     def test_trailers_are_not_repeated(self):
         self.put("a.txt", "1\n")
         self.git("add", "a.txt")
