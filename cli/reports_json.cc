@@ -122,8 +122,31 @@ Json sarif_result(const Finding& finding, size_t rule, CharacterColumns& lines) 
   return result;
 }
 
-Json sarif_notifications(const Verdict& verdict) {
+/// GitHub's code scanning rejects a file with more results in one run.
+constexpr size_t kMaxSarifResults = 25'000;
+
+/// Keeps the most severe findings; those that count come first. Returns how many it removes.
+size_t keep_first_findings(std::vector<Finding>& findings) {
+  if (findings.size() <= kMaxSarifResults) return 0;
+  const auto weight = [](const Finding& finding) {
+    return finding.suppression.empty() ? 1 + static_cast<int>(finding.severity) : 0;
+  };
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& one, const Finding& other) {
+    return weight(one) > weight(other);
+  });
+  const size_t removed = findings.size() - kMaxSarifResults;
+  findings.resize(kMaxSarifResults);
+  return removed;
+}
+
+Json sarif_notifications(const Verdict& verdict, size_t removed) {
   Json list = Json::array();
+  if (removed > 0) {
+    const std::string text = fmt::format(
+        "{} of {} results are left out, the least severe ones: GitHub accepts no more in one run.",
+        removed, removed + kMaxSarifResults);
+    list.push_back({{"level", "warning"}, {"message", {{"text", text}}}});
+  }
   for (const Verdict::Run& run : verdict.runs) {
     if (run.outcome != Verdict::Run::Outcome::kUnavailable) continue;
     list.push_back(
@@ -183,7 +206,8 @@ std::vector<Finding> reported_findings(const Preview& judged) {
 }
 
 std::string sarif_report(const Preview& judged) {
-  const auto findings = reported_findings(judged);
+  auto findings = reported_findings(judged);
+  const size_t removed = keep_first_findings(findings);
   CharacterColumns lines(judged.proposal);
   std::map<std::string, size_t> known;
   Json rules = Json::array();
@@ -198,8 +222,9 @@ std::string sarif_report(const Preview& judged) {
     results.push_back(sarif_result(finding, rule->second, lines));
   }
   const Json driver = {{"name", "Galley"}, {"version", GALLEY_VERSION}, {"rules", rules}};
-  const Json notifications = sarif_notifications(judged.verdict);
-  Json invocation = {{"executionSuccessful", notifications.empty()}};
+  const Json notifications = sarif_notifications(judged.verdict, removed);
+  const bool has_judged = notifications.size() == (removed > 0 ? 1U : 0U);
+  Json invocation = {{"executionSuccessful", has_judged}};
   if (!notifications.empty()) invocation["toolExecutionNotifications"] = notifications;
   const Json run = {
       {"tool", {{"driver", driver}}},

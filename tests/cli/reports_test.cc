@@ -67,6 +67,20 @@ TEST_F(Reports, SarifCountsCharactersAndHasTheFix) {
   EXPECT_EQ(results[2]["suppressions"][0]["justification"], "a reason");
 }
 
+TEST_F(Reports, SarifHasNoMoreResultsThanGithubAcceptsAndBeginsWithErrors) {
+  for (int i = 0; i < 25'000; ++i) add("a warning").severity = Severity::kWarning;
+  add("an error");
+  add("agreed").suppression = "a reason";
+  const auto run = nlohmann::json::parse(sarif_report(judged()))["runs"][0];
+  ASSERT_THAT(run["results"], SizeIs(25'000));
+  EXPECT_EQ(run["results"][0]["level"], "error");
+  EXPECT_FALSE(run["results"].back().contains("suppressions"));
+  const auto& invocation = run["invocations"][0];
+  EXPECT_EQ(invocation["executionSuccessful"], true);
+  const std::string told = invocation["toolExecutionNotifications"][0]["message"]["text"];
+  EXPECT_THAT(told, HasSubstr("2 of 25002 results are left out"));
+}
+
 TEST_F(Reports, RdjsonCountsBytesAndHasTheSuggestion) {
   add("extra semicolon").replacement = "";
   const auto one = nlohmann::json::parse(rdjson_report(judged()))["diagnostics"][0];
