@@ -277,7 +277,12 @@ void GitCheck::State::set_base(const std::string& tree) {
 /// Returns the id of the object of this type that a revision names.
 Result<std::string> GitCheck::State::resolve(const std::string& revision,
                                              const std::string& type) const {
-  auto head = objects->look(revision + "^{" + type + "}");
+  std::string name = revision;
+  if (name.starts_with(":/")) {  // git searches for all that follows, also for a suffix
+    const auto found = objects->look(name);
+    if (found) name = found->id;
+  }
+  auto head = objects->look(name + "^{" + type + "}");
   if (head) return head->id;
   if (head.error().reason != "git.no_such_object") return fail(head.error());
   const std::string hint =

@@ -399,6 +399,15 @@ class Ranges(CheckCase):
         self.assertEqual(self.check(self.repo, "--range", "HEAD", expect=2)["reason"], "check.bad_range")
         self.assertEqual(self.check(self.repo, "--commit", "-x", expect=2)["reason"], "git.no_such_revision")
 
+    def test_a_commit_is_found_by_its_message(self):
+        self.commit(self.repo, {"sub/b.json": "{broken\n"}, "fix the parser")
+        self.commit(self.repo, {"a.txt": "1\n"}, "later")
+        said = self.check(self.repo, "--commit", ":/fix the", expect=1)
+        self.assertEqual(self.changes_of(said), {("modify", "sub/b.json")})
+        said = self.check(self.repo, "--range", ":/first..:/fix the", expect=1)
+        self.assertEqual(self.changes_of(said), {("modify", "sub/b.json")})
+        self.assertEqual(self.check(self.repo, "--commit", ":/no such", expect=2)["reason"], "git.no_such_revision")
+
     def test_an_empty_value_is_an_error_and_does_not_mean_the_index(self):
         """A variable that a CI job did not set."""
         for option in ("--range", "--commit", "--tx"):
