@@ -215,13 +215,17 @@ bool open_standard_streams() {
   return true;
 }
 
+Error no_directory(const std::string& path) {
+  return {ErrorKind::kUsage, "workspace.not_found",
+          "there is no directory '" + path + "' to work in", path, 0};
+}
+
 Result<void> enter_directory(const std::string& path) {
   if (::chdir(path.c_str()) == 0) {
     keep_spelling(path);
     return {};
   }
-  return fail(ErrorKind::kUsage, "workspace.not_found",
-              "there is no directory '" + path + "' to work in", path);
+  return fail(no_directory(path));
 }
 
 EnteredLink entered_link(const std::string& root) {
@@ -253,6 +257,7 @@ std::string without_entered_link(const std::string& path, const std::string& roo
 Result<std::string> absolute_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);
+  if (real == nullptr && errno == ENOENT && path == ".") return fail(no_directory(path));
   if (real == nullptr) return fail(os_error(errno, "opening", path));
   return std::string(real.get());
 }

@@ -417,6 +417,14 @@ class Ranges(CheckCase):
         for sides in ("..", "...", "..HEAD"):
             self.assertEqual(self.check(self.repo, "--range", sides, expect=2)["reason"], "check.bad_range")
 
+    def test_a_removed_folder_is_an_error(self):
+        folder = self.repo / "gone"
+        folder.mkdir()
+        done = subprocess.run(["sh", "-c", 'rmdir ../gone && exec "$0" --json check', GALLEY], cwd=folder,
+                              capture_output=True, check=False, env={**os.environ, **self.environment, **WHO})
+        said = json.loads(done.stdout)
+        self.assertEqual((done.returncode, said["reason"]), (2, "workspace.not_found"), said)
+
     def test_a_missing_repository_is_an_error(self):
         self.assertEqual(self.check(self.work, expect=1)["reason"], "git.no_repository")
 
