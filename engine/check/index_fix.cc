@@ -267,7 +267,7 @@ Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
                                         const WorkTreeConverter& form, const FixedFile& file) {
   const auto held = read_file_and_stat(work_tree, file.path, limits::kMaxFileBytes);
   if (!held) return std::optional<FileFix>();
-  FileFix fix{file.path, held->bytes, "", {}};
+  FileFix fix{file.path, held->bytes, "", {}, held->stat.nlink > 1};
   GALLEY_ASSIGN(fix.kept, kept_properties(work_tree, file.path, held->stat));
   if (held->bytes == file.before) {
     fix.fixed = file.after;
@@ -304,7 +304,8 @@ Result<std::optional<FileFix>> merged_fix(const GitProgram& git, const FixPlaces
     return std::optional<FileFix>();
   }
   GALLEY_ASSIGN(JournalSide kept, kept_properties(places.work_tree, file.path, held->stat));
-  return FileFix{file.path, held->bytes, merged_text(merge, base, ours, theirs), std::move(kept)};
+  return FileFix{file.path, held->bytes, merged_text(merge, base, ours, theirs), std::move(kept),
+                 held->stat.nlink > 1};
 }
 
 /// The files of a fix, and its journal.
@@ -458,6 +459,8 @@ Result<void> publish_fix(std::vector<IndexLock> locks, const FixPlaces& places, 
     const RelPath& path = plan.following[i].path;
     if (followed && followed->empty()) {
       put.followed.push_back(path);
+      const bool has_links = plan.following[i].has_links;
+      if (has_links) put.warnings.push_back(broken_links(path, "the old content"));
     } else {
       put.unreplaced[path] = followed ? *followed : "it could not be replaced";
     }

@@ -34,7 +34,8 @@ struct IndexFix {
                                   ///< it through a filter, which is not run
   /// The paths of `staged` that are not in `followed`, with the cause.
   std::map<RelPath, std::string> unreplaced = {};
-  std::vector<std::string> warnings = {};  ///< failures after the index was replaced
+  /// Failures after the index was replaced, and hard links that were broken.
+  std::vector<std::string> warnings = {};
 };
 
 /// Writes `change` to the index under git's own index.lock: all of it or nothing. Its base is the
@@ -75,9 +76,10 @@ inline constexpr std::string_view kInterruptedFixNotice =
 /// A file of the work tree that follows the index.
 struct FileFix {
   RelPath path = RelPath::root();
-  std::string held;   ///< its bytes when it was read
-  std::string fixed;  ///< the bytes that it gets
-  JournalSide kept;   ///< the properties that the new file takes over
+  std::string held;        ///< its bytes when it was read
+  std::string fixed;       ///< the bytes that it gets
+  JournalSide kept;        ///< the properties that the new file takes over
+  bool has_links = false;  ///< hard links, which keep the old bytes
 };
 
 /// If the file still has the old bytes, exchanges it for the one in `slots`, which has the fixed

@@ -46,6 +46,10 @@ std::map<RelPath, RelPath> moved_directories(const std::vector<JournalOp>& ops) 
   return moved;
 }
 
+std::string broken_links(const RelPath& path, std::string_view what) {
+  return "'" + path.str() + "' had other hard links; they keep " + std::string(what);
+}
+
 Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours)
     : plan_(&plan),
       workspace_(&workspace),

@@ -17,6 +17,9 @@ namespace galley {
 /// stands for several old paths. `ops` is sorted.
 [[nodiscard]] std::map<RelPath, RelPath> moved_directories(const std::vector<JournalOp>& ops);
 
+/// The warning that a file got a new inode, and that its other hard links keep `what`.
+[[nodiscard]] std::string broken_links(const RelPath& path, std::string_view what);
+
 /// Decides the owner, attributes and ACL of a new inode. It takes them from the object that the
 /// inode replaces, was renamed from, or restores. Else its directory passes them on, as in open(2)
 /// and mkdir(2). A staged owner goes first.

@@ -268,7 +268,7 @@ Result<void> Publisher::Attempt::check_links() {
     }
     // A mode belongs to the inode: a change in place would also change the other names.
     if (is_mode) step.kind = StepKind::kExchange;
-    warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep " + kept);
+    warnings_.push_back(broken_links(op.path, kept));
   }
   return {};
 }

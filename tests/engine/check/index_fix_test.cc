@@ -269,6 +269,15 @@ TEST_F(KilledFix, TheNewFileKeepsOwnerAttributesAndMode) {
   EXPECT_TRUE((*put_)->warnings.empty());
 }
 
+TEST_F(KilledFix, BrokenHardLinksAreAWarning) {
+  const std::string other = "other name";
+  ASSERT_TRUE(work_tree_->make_hard_link(rel("a.txt"), *work_tree_, rel(other)).has_value());
+  (void)fix_until(0);
+  EXPECT_EQ(read(other), "judged a\n");
+  EXPECT_EQ((*put_)->warnings,
+            std::vector<std::string>{"'a.txt' had other hard links; they keep the old content"});
+}
+
 TEST_F(KilledFix, AFailureAfterTheIndexWasReplacedIsAWarning) {
   const size_t calls = fix_until(0);
   size_t warnings = 0;
