@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "engine/validators/file_validator.h"
 #include "engine/validators/new_findings.h"
 #include "engine/validators/secret_rules.h"
+#include "staging/placing/text_view.h"
 
 namespace galley {
 namespace {
@@ -18,6 +21,37 @@ namespace {
 constexpr size_t kShownBytes = 4;
 constexpr std::string_view kBuiltInFingerprint = "built-in 1";
 constexpr std::string_view kGoodRules = "secret rules that compile 1\n";
+
+/// Returns the text of a file in UTF-16, as edits see it; nullopt for every other file. Without a
+/// byte order mark, half of its characters must be Latin letters, whose other byte is zero.
+std::optional<std::string> text_of_utf16(std::string_view content) {
+  constexpr std::string_view kLittle = "\xFF\xFE";
+  constexpr std::string_view kBig = "\xFE\xFF";
+  std::string marked;
+  if (!content.starts_with(kLittle) && !content.starts_with(kBig)) {
+    if (!is_binary(content)) return std::nullopt;
+    std::array<size_t, 2> zeros = {};  // at even and at odd offsets
+    for (size_t i = 0; i < content.size(); ++i) zeros[i % 2] += content[i] == '\0' ? 1 : 0;
+    if (4 * std::max(zeros[0], zeros[1]) < content.size()) return std::nullopt;
+    marked = std::string(zeros[0] > zeros[1] ? kBig : kLittle) + std::string(content);
+    content = marked;
+  }
+  const auto view = TextView::of(content);
+  return view && view->is_utf16() ? std::optional(view->text()) : std::nullopt;
+}
+
+/// Calls `look(lines, block)` for each block of added lines. A binary file has none.
+template <class Look>
+Result<void> for_added_lines(const CheckedFile& file, const Look& look) {
+  const auto text = text_of_utf16(file.text);
+  if (!text && is_binary(file.text)) return {};
+  const auto before = text_of_utf16(file.before);
+  const Lines lines(text ? *text : file.text);
+  for (const LineBlock& block : added_lines(before ? *before : file.before, lines)) {
+    GALLEY_TRY(look(lines, block));
+  }
+  return {};
+}
 
 /// Reads its rules when it first has to judge, because a cached result does not need them.
 class SecretsValidator final : public FileValidator {
@@ -28,7 +62,7 @@ class SecretsValidator final : public FileValidator {
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 5}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 6}),
         source_(std::move(source)) {}
 
  protected:
@@ -45,14 +79,12 @@ class SecretsValidator final : public FileValidator {
                            match.description.empty() ? match.rule : match.description),
                "leave the file out");
     }
-    if (is_binary(file.text)) return {};
-    const Lines lines(file.text);
-    for (const LineBlock& block : added_lines(file.before, lines)) {
+    return for_added_lines(file, [&](const Lines& lines, const LineBlock& block) -> Result<void> {
       const std::string_view text = lines.span(block.begin, block.end);
       GALLEY_ASSIGN(const auto matches, rules->find(file.change.path.str(), text));
       for (const SecretMatch& match : matches) report(match, lines, block.begin, sink);
-    }
-    return {};
+      return {};
+    });
   }
 
  private:
@@ -97,15 +129,16 @@ class ForbiddenTextValidator final : public FileValidator {
  public:
   ForbiddenTextValidator(const ValidatorConfig& config, ValidatorCache* cache,
                          std::vector<std::unique_ptr<re2::RE2>> patterns)
-      : FileValidator(config, cache, {.default_paths = {"*"}}), patterns_(std::move(patterns)) {}
+      : FileValidator(config, cache,
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 2}),
+        patterns_(std::move(patterns)) {}
 
  protected:
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    const Lines lines(file.text);
-    for (const LineBlock& block : added_lines(file.before, lines)) {
+    return for_added_lines(file, [&](const Lines& lines, const LineBlock& block) -> Result<void> {
       for (uint32_t i = block.begin; i < block.end; ++i) check_line(lines[i], i + 1, sink);
-    }
-    return {};
+      return {};
+    });
   }
 
  private:

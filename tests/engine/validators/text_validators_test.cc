@@ -183,6 +183,28 @@ TEST_F(TextValidators, ForbiddenTextInAddedLines) {
   EXPECT_THAT(findings(), ElementsAre("forbidden_text a.js:2:4", "forbidden_text a.js:3:4"));
 }
 
+TEST_F(TextValidators, ForbiddenTextAndSecretsInUtf16) {
+  const auto wide = [](std::string_view text, bool is_big) {
+    std::string bytes;
+    for (const char c : text) bytes += is_big ? std::string{'\0', c} : std::string{c, '\0'};
+    return bytes;
+  };
+  const std::string text = "key = 1\r\nAWS_ACCESS_KEY_ID=AKIAQ4XYZ7PLMNB2KDEW\r\n";
+  base("known.txt", "\xFF\xFE" + wide(text, false));
+  propose("known.txt", "\xFF\xFE" + wide(text + "more\n", false));
+  propose("little.txt", "\xFF\xFE" + wide(text, false));
+  propose("big.txt", "\xFE\xFF" + wide(text, true));
+  propose("unmarked.txt", wide(text, false));
+  propose("image.bin", std::string("\x89PNG\0\0\x01\x02\0AKIAQ4XYZ7PLMNB2KDEW", 29));
+  use("forbidden_text", "patterns = ['AKI[A]']\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("forbidden_text big.txt:2:19", "forbidden_text little.txt:2:19",
+                          "forbidden_text unmarked.txt:2:19"));
+  use("secrets");
+  EXPECT_THAT(findings(), ElementsAre(HasSubstr("big.txt:2:"), HasSubstr("little.txt:2:"),
+                                      HasSubstr("unmarked.txt:2:")));
+}
+
 TEST_F(TextValidators, PatternThatDoesNotCompileIsAnErrorWithItsPlace) {
   auto config = parse_config("[[validator]]\nbuiltin = \"forbidden_text\"\npatterns = [\"a(\"]\n",
                              "galley.toml");
