@@ -108,6 +108,8 @@ class Absorption {
   Result<void> remove_tracked(const RelPath& path, const Node& now);
   Result<bool> is_same_file(const RelPath& path, const Node& now, const Node& found) const;
   Result<void> refuse_over_save(const RelPath& path);
+  Result<bool> saw_output_of_before(const RelPath& path, const Node& now) const;
+  Result<void> refuse_over_output(const RelPath& path);
   Result<Place> place(const RelPath& path);
   Result<FileStat> stat(const RelPath& path);
   std::optional<RelPath> child_of(const RelPath& path, const std::string& name);
@@ -299,8 +301,9 @@ Result<Absorption::Tally> Absorption::absorb_directory(const RelPath& path, Belo
       const auto there = reachable_stat(overlay_.workspace(), *child);
       const bool is_new = there && there->kind == FileKind::kAbsent;
       if (path.is_root() && (child->name() == ".git" || child->name() == ".galley")) continue;
-      if (has_objects) report_.nested_git.push_back(child->str());
-      if (!has_objects && is_new) report_.new_protected.push_back(child->str());
+      const bool is_repository = has_objects && child->name() == ".git";
+      if (is_repository) report_.nested_git.push_back(child->str());
+      if (!is_repository && is_new) report_.new_protected.push_back(child->str());
       continue;
     }
     if (std::find(rules_.keep.begin(), rules_.keep.end(), *child) != rules_.keep.end()) continue;
@@ -338,6 +341,8 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   const bool is_directory = now.kind == FileKind::kDirectory;
   GALLEY_ASSIGN(const IgnoreAnswer answer, ignored(path, is_directory));
   if (answer == IgnoreAnswer::kHoldsTracked) return remove_tracked(path, now);
+  GALLEY_ASSIGN(const bool saw_output, saw_output_of_before(path, now));
+  if (saw_output && answer == IgnoreAnswer::kCounts) return refuse_over_output(path);
   if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
   if (answer == IgnoreAnswer::kCounts) return remove(path, now);
   note_ignored(path);
@@ -417,12 +422,31 @@ Result<void> Absorption::put(const RelPath& path, const Node& node, const Node& 
       return {};
     }
   }
+  GALLEY_ASSIGN(const bool saw_output, saw_output_of_before(path, now));
+  if (saw_output) return refuse_over_output(path);
   const bool is_other = node.kind != FileKind::kDirectory || now.kind != FileKind::kDirectory;
   // What this command left in an ignored directory is already stashed below it.
   const bool holds_outputs = outputs_are_last_ && node.kind == FileKind::kDirectory;
   if (is_other && !holds_outputs && !rules_.is_live) GALLEY_TRY(drop_outputs(path));
   ++report_.staged;
   return overlay_.put(path, node, Change::WriteTime{mtime_ns, true});
+}
+
+/// Whether the command saw what an earlier command left at this path when git ignored it, in place
+/// of the file that is there now.
+Result<bool> Absorption::saw_output_of_before(const RelPath& path, const Node& now) const {
+  if (rules_.propose_ignored || rules_.is_live || !is_file_or_link(now)) return false;
+  const auto entry = overlay_.entries().find(path);
+  if (entry != overlay_.entries().end() && entry->second.before != entry->second.now) return false;
+  GALLEY_ASSIGN(const FileStat output, reachable_stat(scratch_, path));
+  return output.kind == FileKind::kRegular || output.kind == FileKind::kSymlink;
+}
+
+Result<void> Absorption::refuse_over_output(const RelPath& path) {
+  refuse(path.str(),
+         "is a file that git does not ignore, but the command saw what an earlier one of the "
+         "transaction wrote there when it did; commit or roll back, and run it again");
+  return {};
 }
 
 /// Whether overlayfs copied the file up and the command then changed nothing.

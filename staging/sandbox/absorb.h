@@ -65,11 +65,12 @@ struct AbsorbReport {
   uint64_t protected_paths = 0;
   std::string first_ignored;                 ///< one of the ignored paths
   std::vector<std::string> protected_names;  ///< the first of them
-  std::vector<std::string> nested_git;       ///< repositories below the root's with new objects
-  std::vector<std::string> new_protected;  ///< other new ones, without the root's .git and .galley
-  std::vector<std::string> left_special;   ///< special files that were deleted, but stay
-  std::vector<RefusedEffect> refused;      ///< not empty: the overlay is unchanged
-  bool has_cut_files = false;              ///< some were cut off at AbsorbRules::max_file_bytes
+  std::vector<std::string> nested_git;       ///< `.git` below the root with new objects
+  /// Others that did not exist; none at the root that is named `.git` or `.galley`.
+  std::vector<std::string> new_protected;
+  std::vector<std::string> left_special;  ///< special files that were deleted, but stay
+  std::vector<RefusedEffect> refused;     ///< not empty: the overlay is unchanged
+  bool has_cut_files = false;             ///< some were cut off at AbsorbRules::max_file_bytes
   /// Of a live run: files that overlayfs copied up and that are still as on disk. A program may
   /// have only opened them. Their contents are in the overlay's store.
   std::vector<std::pair<RelPath, Node>> copies;
