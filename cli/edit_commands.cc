@@ -516,6 +516,7 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     if (all.staged.fits) GALLEY_TRY(check_choices(all));
     return all.staged.fits;
   });
+  warn_of_unrecorded(session, transaction);
   GALLEY_TRY(passed);
   const bool is_filtered = !session.arguments().edit.filters.empty();
   if (is_filtered && all.has_edits && all.edits.files.empty()) {

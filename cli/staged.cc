@@ -105,6 +105,11 @@ Result<std::string> staged_text(const Proposal& change) {
   return text;
 }
 
+void warn_of_unrecorded(Session& session, Transaction& transaction) {
+  const std::string& warning = inner(transaction).unrecorded();
+  if (!warning.empty()) session.terminal().print_error("warning: " + printable_line(warning));
+}
+
 Result<void> show_staged(Session& session, Transaction& transaction, const Overlay::Entries& before,
                          Json& document) {
   const Proposal change = staged_since(before, overlay_of(transaction));

@@ -19,6 +19,9 @@ Result<std::string> staged_text(const Proposal& change);
 Result<void> show_staged(Session& session, Transaction& transaction, const Overlay::Entries& before,
                          Json& document);
 
+/// Prints a warning if actions without an effect could not be recorded, also with --json.
+void warn_of_unrecorded(Session& session, Transaction& transaction);
+
 /// Whether a word is a range of commits, `A..B` or `A...B`, and not a path. In a path `..` is a
 /// whole component, and the names of git's references cannot contain it.
 [[nodiscard]] bool is_range(std::string_view word);

@@ -43,6 +43,7 @@ Result<int> take_out_of_open(Session& session, const std::string& tx) {
   options.dry_run = arguments.dry_run;
   GALLEY_ASSIGN(const auto taken,
                 transaction.rollback_execution(arguments.execution, arguments.with_later, options));
+  warn_of_unrecorded(session, transaction);
   if (session.is_json()) {
     Json document = {{"schema", "galley.rollback/1"},
                      {"ok", true},

@@ -225,13 +225,14 @@ Recorded Executor::record_result(Ran&& ran, const Place& place) {
   if (ran.is_silent_ || (is_quiet && !ran.is_refused_)) {
     return {std::move(ran.result_), std::move(ran.no_)};
   }
-  // Only the result of a call has warnings.
-  const bool is_dry = options_.dry_run || options_.is_preview;
-  const bool needs_record = place.effect != nullptr || action.runs_program ||
-                            (ran.result_.ok && !is_dry && !action.only_looks);
+  const bool is_try = action.is_trial || options_.is_preview;
+  const bool has_effect =
+      place.effect != nullptr || (ran.result_.ok && !options_.dry_run && !action.only_looks);
+  const bool needs_record = action.runs_program || (has_effect && !is_try);
   const auto recorded = record(std::move(action), ran.result_);
   if (!recorded && !needs_record) {
-    ran.result_.meta.warnings.push_back(unrecorded_warning(recorded.error()));
+    unrecorded_ = unrecorded_warning(recorded.error());
+    ran.result_.meta.warnings.push_back(unrecorded_);
   } else if (!recorded) {
     if (place.before != nullptr) place.overlay->restore(*place.before);
     ToolResult result = unrecorded(recorded.error());

@@ -113,6 +113,8 @@ class Executor {
 
   /// Returns the kept and recorded changes of each action since the last call of take_steps().
   [[nodiscard]] std::vector<StagedStep> take_steps() { return std::exchange(steps_, {}); }
+  /// Returns the warning about actions without an effect that could not be recorded, or "".
+  [[nodiscard]] const std::string& warning() const { return unrecorded_; }
 
  private:
   /// The target of an action.
@@ -205,6 +207,7 @@ class Executor {
   Result<CallScope> scope_;  ///< an Error refuses every action
   CallStack stack_;
   std::vector<StagedStep> steps_;
+  std::string unrecorded_;
 };
 
 }  // namespace galley

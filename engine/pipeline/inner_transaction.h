@@ -48,6 +48,8 @@ class InnerTransaction {
   /// As call_all() with one call, for servers: makes `.galley` for the record. If that fails, a
   /// tool that only reads answers with a warning, and any other is not run.
   ToolResult call_recorded(ToolCall call, const CallOptions& options);
+  /// Returns the warning that actions without an effect could not be recorded, or "".
+  [[nodiscard]] const std::string& unrecorded() const;
   /// As Transaction::run, with all options of a command and its whole result.
   Result<CommandResult> run(const Command& command, const CallOptions& options = {});
   /// As Transaction::fix, with the changes of each fixer.

@@ -121,6 +121,7 @@ Result<void> Transaction::pass(Action action, const Effect& effect, const CallOp
   WorkspaceState& workspace = *state_->workspace;
   Executor executor(nullptr, state_->recorder, workspace.place.clock(), executor_options(call));
   auto done = executor.perform(&state_->overlay, std::move(action), effect);
+  if (!executor.warning().empty()) state_->unrecorded = executor.warning();
   for (StagedStep& step : executor.take_steps()) {
     if (state_->transcript) state_->transcript->add(step);
     state_->keep_step(std::move(step));
@@ -147,6 +148,8 @@ ToolResult InnerTransaction::call_recorded(ToolCall call, const CallOptions& opt
   if (!ready) result.meta.warnings.push_back(unrecorded_warning(ready.error()));
   return result;
 }
+
+const std::string& InnerTransaction::unrecorded() const { return state_->unrecorded; }
 
 std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& calls,
                                                    const CallOptions& call) {
@@ -181,6 +184,7 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
                   &state_->recorder};
   Executor executor(*registry, state_->recorder, workspace.place.clock(), std::move(options));
   Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
+  if (!executor.warning().empty()) state_->unrecorded = executor.warning();
   std::vector<StagedStep> steps = executor.take_steps();
   if (!staged.ok()) steps.clear();  // they count only if all calls succeed
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
@@ -189,7 +193,8 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
   // A transaction in memory may end without a commit. Then nothing else writes these records.
   if (!state_->stage && state_->steps.empty() && !staged.results.empty()) {
     if (const auto written = state_->recorder.write_or_drop_held(); !written) {
-      staged.results.back().meta.warnings.push_back(unrecorded_warning(written.error()));
+      state_->unrecorded = unrecorded_warning(written.error());
+      staged.results.back().meta.warnings.push_back(state_->unrecorded);
     }
   }
   return std::move(staged.results);

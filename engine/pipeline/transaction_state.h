@@ -115,6 +115,7 @@ struct Transaction::State {
   Recorder recorder;
   std::string git_message;                ///< of the git commit to make; empty: none
   std::string reason;                     ///< of the current action; may be empty
+  std::string unrecorded;                 ///< the last warning of an executor; empty: none
   std::optional<uint64_t> saved_version;  ///< version of the overlay in the stage directory
   Overlay::Entries owners;                ///< the entries when another agent resumed it
   /// Changes per call, oldest first; in a stored transaction only those that are not saved yet.

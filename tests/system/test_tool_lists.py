@@ -4,6 +4,7 @@ its actions are recorded with their transaction, refusals too."""
 
 import json
 import os
+import re
 import shutil
 
 import hostile
@@ -180,6 +181,28 @@ class ToolLists(SystemCase):
         self.assertEqual([(each["kind"], each["tool"], each["agent"], each["input"]["bytes"]) for each in self.records()[len(before):]],
                          [("call.dry_run", "stage", "editor", len(CHANGE))] * 3)
         self.assertEqual(self.staged(tx), [])
+
+    def test_a_tried_edit_of_an_agent_that_cannot_be_recorded_has_a_warning(self):
+        tx = self.begin("writer")
+        (self.work / "b.txt").write_text("b\n")
+        call = json.dumps({"tool": "Write", "args": {"file_path": "a.txt", "content": "b\n"}})
+        self.by("writer", "call", "--tx", tx, "Write", '{"file_path": "b.txt", "content": "c\\n"}')
+        wrote = self.records()[-1]["execution_id"]
+        tries = [(("preview", "-"), CHANGE), (("--json", "preview", "-"), CHANGE), (("apply", "-n", "-"), CHANGE),
+                 (("apply", "--stat", "-"), CHANGE), (("edits", "explain", "-"), CHANGE),
+                 (("stage", "--check", "--tx", tx, "-"), CHANGE), (("preview", "--format", "calls", "-"), call),
+                 (("rollback", "-n", "--tx", tx, "--execution", wrote), "")]
+        log = self.work / ".galley" / "audit.jsonl"
+        before = [self.by("writer", *words, stdin=text.encode()).stdout for words, text in tries]
+        log.unlink()
+        log.mkdir()
+        for (words, text), out in zip(tries, before):
+            said = self.by("writer", *words, stdin=text.encode())
+            self.assertEqual(re.sub(rb"exec-[-0-9a-z]+|[0-9]+ ms", b"", said.stdout), re.sub(rb"exec-[-0-9a-z]+|[0-9]+ ms", b"", out), words)
+            self.assertEqual(said.stderr.count(b"warning: this call is not in the audit log: "), 1, (words, said.stderr))
+        refused = self.by("looker", "--json", "preview", "-", stdin=CHANGE.encode(), expect=1)
+        self.assertEqual(json.loads(refused.stdout)["reason"], "policy.capability")
+        self.assertEqual(self.staged(tx), ["b.txt"])
 
     def test_a_call_that_reaches_no_tool_is_on_record(self):
         self.begin()
