@@ -715,7 +715,10 @@ Result<int> run_apply(Session& session) {
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) {
     // It writes the records of the calls.
-    if (document.contains("calls")) GALLEY_TRY(transaction.rollback());
+    const auto dropped = document.contains("calls") ? transaction.rollback() : Result<void>();
+    if (!dropped) {
+      session.terminal().print_error("warning: " + printable_line(dropped.error().message));
+    }
     return no(session, document, staged);
   }
   add_rejects(staged, document);

@@ -132,6 +132,7 @@ Result<int> run_call(Session& session) {
   GALLEY_TRY(begin_transcript(session, transaction));
   const ToolResult result = inner(transaction).call_all({std::move(one)}, options).front();
   if (result.ok && !options.dry_run) GALLEY_TRY(transaction.save());
+  warn_of_unrecorded(session, transaction);
   if (!arguments.shape.empty()) {
     GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(arguments.shape));
     session.print(shape->result(*shape, arguments.name, options.call_id, result));

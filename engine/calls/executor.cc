@@ -469,7 +469,10 @@ Executor::StagedCalls Executor::stage_calls(Overlay& overlay, const std::vector<
     dropped.record.executions.push_back(step.execution_id);
   }
   const auto recorded = record(std::move(dropped), ToolResult());
-  if (!recorded) staged.results.back().error = tool_error_from(recorded.error());
+  if (!recorded) {
+    unrecorded_ = unrecorded_warning(recorded.error());
+    staged.results.back().meta.warnings.push_back(unrecorded_);
+  }
   return staged;
 }
 

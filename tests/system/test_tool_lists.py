@@ -212,6 +212,20 @@ class ToolLists(SystemCase):
         self.assertEqual([(each["tool"], each["error"]["reason"]) for each in self.records()[len(before):]],
                          [("Write", "json.syntax"), ("Write", "tool.not_in_profile")])
 
+    def test_calls_that_cannot_be_recorded_keep_their_own_error_and_have_a_warning(self):
+        tx = self.begin()
+        log = self.work / ".galley" / "audit.jsonl"
+        log.unlink(missing_ok=True)
+        log.mkdir()
+        reads = json.dumps([{"tool": "Read", "args": {"file": name}} for name in ("a.txt", "gone.txt")]).encode()
+        for words in (("stage", "--tx", tx), ("apply",)):
+            said = self.by("", *words, "--format", "calls", "-", stdin=reads, expect=1).stderr.decode()
+            self.assertIn("gone.txt", said, words)
+            self.assertIn("warning: ", said, words)
+        said = self.by("", "call", "Read", '{"file": "gone.txt"}', expect=1).stderr.decode()
+        self.assertIn("gone.txt", said)
+        self.assertIn("warning: this call is not in the audit log: ", said)
+
     def test_a_preview_has_no_network_even_if_a_call_has_it(self):
         (self.work / "galley.toml").write_text(
             '[agents.fetcher]\ncapabilities = ["fs:read", "fs:write", "exec:*", "net:host"]\n[sandbox]\nnetwork = true\n')
