@@ -181,14 +181,15 @@ Result<Transaction> Session::resume(Workspace& workspace, const std::string& id)
   return workspace.resume(run ? *run : id, arguments_->global.agent, arguments_->global.message);
 }
 
-Result<Transaction> Session::resume_or_begin() {
+Result<Transaction> Session::resume_or_begin(bool stores) {
   if (!arguments_->exec.begins || !arguments_->tx.empty()) return resume();
   GALLEY_ASSIGN(Workspace * workspace, open());
   PersistentState& persistent = persistent_of(*workspace);
   for (int look = 1;; ++look) {
     GALLEY_ASSIGN(bool has_own, has_own_transaction(*workspace, arguments_->global.agent));
     // A dry run leaves no open transaction behind.
-    if (!has_own && arguments_->dry_run) return workspace->begin(transaction_options());
+    if (!has_own && (!stores || arguments_->dry_run))
+      return workspace->begin(transaction_options());
     if (!has_own) {
       // Of several commands at the same time, one begins the transaction.
       GALLEY_TRY(persistent.ensure());

@@ -102,7 +102,8 @@ class Session {
   Result<Transaction> resume() { return resume(arguments_->tx); }
   /// The same, but with --begin it begins a transaction if the agent has none. Agents that do not
   /// know transactions need this: their hooks put `galley exec` before their commands.
-  Result<Transaction> resume_or_begin();
+  /// Without `stores` that transaction is in memory, as with -n.
+  Result<Transaction> resume_or_begin(bool stores = true);
   /// Says which custom tools are left out, if the command used tools.
   void say_left_out_tools();
 

@@ -123,7 +123,7 @@ Result<int> run_call(Session& session) {
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
   ToolCall one = ToolCall::parse(arguments.name, json);
   if (profile != nullptr) one.refuse_unless(profile->check_shows(arguments.name));
-  auto opened = session.resume_or_begin();
+  auto opened = session.resume_or_begin(!one.flaw);
   if (!opened) return fail(one.flaw.value_or(opened.error()));
   Transaction& transaction = *opened;
   const Overlay::Entries before = overlay_of(transaction).entries();

@@ -212,6 +212,13 @@ class ToolLists(SystemCase):
         self.assertEqual([(each["tool"], each["error"]["reason"]) for each in self.records()[len(before):]],
                          [("Write", "json.syntax"), ("Write", "tool.not_in_profile")])
 
+    def test_a_call_that_is_malformed_begins_no_transaction(self):
+        self.by("", "rollback", "--tx", self.begin())
+        refused = self.by("", "--json", "call", "--begin", "--profile", "aios", "Write", '{"file_path": "b.txt", "content": "b"}', expect=2)
+        self.assertEqual(json.loads(refused.stdout)["error"]["reason"], "tool.not_in_profile")
+        self.assertEqual((self.records()[-1]["tool"], self.records()[-1]["error"]["reason"]), ("Write", "tool.not_in_profile"))
+        self.assertEqual(list(self.own_state("stage").glob("*")), [])
+
     def test_calls_that_cannot_be_recorded_keep_their_own_error_and_have_a_warning(self):
         tx = self.begin()
         log = self.work / ".galley" / "audit.jsonl"
