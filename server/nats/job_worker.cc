@@ -637,7 +637,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   CallOptions call_options;
   call_options.stop = stop;
   on_progress("staging");
-  // A job that fails is on record, too.
+  // A job whose call fails is on record, too.
   if (const auto kept = persistent_of(**workspace).ensure(); !kept) {
     return refused_here(job, kept.error());
   }
