@@ -57,7 +57,7 @@ std::string no_such_option(const CLI::App& command, const std::string& word) {
   if (command.get_name() == "exec") {
     const OptionTable all;
     if (all.app().get_subcommand("run")->get_option_no_throw(name) != nullptr) {
-      return none + "; 'galley run' has it, and --resume keeps its transaction";
+      return none + "; use 'galley run', which has it";
     }
   }
   return none + did_you_mean(name, names);

@@ -314,8 +314,9 @@ class Exec(SystemCase):
         self.assertIn("'--timeout' needs a value", self.galley("exec", "--timeout", expect=2).stderr.decode())
 
     def test_an_option_that_only_a_run_has_is_named_with_it(self):
-        said = self.galley("exec", "--layer", "/tmp", "--", "true", expect=2).stderr.decode()
-        self.assertIn("'galley exec' has no option '--layer'; 'galley run' has it", said)
+        for option in ("--layer", "--resume"):
+            said = self.galley("exec", option, "/tmp", "--", "true", expect=2).stderr.decode()
+            self.assertIn(f"'galley exec' has no option '{option}'; use 'galley run', which has it\n", said)
 
     def test_calls_of_a_document_are_on_record_without_a_commit(self):
         self.galley("begin", expect=0)
