@@ -398,6 +398,7 @@ Result<std::string> AuditLog::begin_new_log() {
   if (!is_begun) return std::string();
   GALLEY_ASSIGN(const std::string anchor, clear_place_of_head(*directory_, head_));
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
+  GALLEY_ASSIGN(const auto head, read_audit_head(*head_file));
   const auto mended = append_locked(*head_file, {});
   if (!mended && mended.error().reason != "audit.damaged") return fail(mended.error());
   const auto found = verify_locked(head_file.get());
@@ -406,7 +407,7 @@ Result<std::string> AuditLog::begin_new_log() {
       mended && found &&
       std::all_of(found->defects.begin(), found->defects.end(),
                   [](const AuditDefect& defect) { return defect.reason == "audit.lost"; });
-  if (is_sound && !anchor.empty()) {
+  if (is_sound && !head && !anchor.empty()) {
     // Without its anchor, records that are missing at the end of the log are not noticed.
     GALLEY_TRY(append_locked(*head_file, {gap("another object was in the place of the anchor",
                                               {{"anchor", anchor}}, clock_->wall_ns())}));

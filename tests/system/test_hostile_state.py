@@ -128,6 +128,20 @@ class HostileState(HostileStateCase):
                 self.galley("undo", expect=0)
                 self.galley("redo", expect=0)
 
+    def test_an_object_in_an_unused_place_of_the_anchor_is_no_gap_of_the_log(self):
+        self.galley("apply", GOOD, expect=0)
+        anchor, = (self.work / ".galley" / "audit").glob("*/head")
+        earlier = self.work / ".galley" / "audit.head"
+        for name, spoil in (("an earlier place", earlier.mkdir),
+                            ("an anchor in the earlier place", lambda: (anchor.rename(earlier), anchor.mkdir()))):
+            with self.subTest(name):
+                spoil()
+                self.galley("doctor", "--repair", expect=(0, 1))
+                self.assertNotIn(b"may have been lost", self.galley("audit", "verify", expect=0).stdout)
+                self.assertFalse(earlier.exists())
+                self.galley("undo", expect=0)
+                self.galley("redo", expect=0)
+
     def test_a_copied_workspace_is_not_believed_and_a_moved_one_is(self):
         self.galley("apply", GOOD, expect=0)
         original = self.work
