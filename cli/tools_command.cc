@@ -25,7 +25,6 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxShownDescriptionBytes = 2000;
 constexpr size_t kMaxShownTextBytes = 32'000;  // of the schemas of one tool
 
 /// The description of a server in the question to a person.
@@ -158,18 +157,13 @@ bool is_plain_keyword(const std::string& key, const nlohmann::json& value) {
 }
 
 /// The texts of a definition of a tool, at any depth and in any member, because a model reads all
-/// of it: a line for each, with its place.
+/// of it: a line for each, with its place. A key is a text, too, so each is in a place.
 class ModelTexts {
  public:
   void add(const std::string& place, const nlohmann::json& value) {
     if (value.is_object() && !value.empty()) {
       for (const auto& [key, member] : value.items()) {
-        if (is_plain_keyword(key, member)) continue;
-        if (key == "properties" && member.is_object()) {
-          add_properties(place, member);
-        } else {
-          add(place + "." + key, member);
-        }
+        if (!is_plain_keyword(key, member)) add_member(place, key, member);
       }
     } else if (value.is_array() && !value.empty() && value.front().is_structured()) {
       for (const nlohmann::json& one : value) add(place + "[]", one);
@@ -181,20 +175,28 @@ class ModelTexts {
   /// `source` is where the rest can be read.
   [[nodiscard]] std::string text(const std::string& source) const {
     if (left_out_ == 0) return text_;
-    return text_ + fmt::format("    {} are not shown: read {}\n", counted(left_out_, "more text"),
+    return text_ + fmt::format("    not shown: {}; read {}\n", counted(left_out_, "more text"),
                                printable_line(source));
   }
 
  private:
-  void add_properties(const std::string& place, const nlohmann::json& properties) {
-    for (const auto& [name, property] : properties.items()) {
-      add_line(place + "." + name, {});
-      add(place + "." + name, property);
+  void add_member(const std::string& place, const std::string& key, const nlohmann::json& member) {
+    const std::string inner = place.empty() ? key : place + "." + key;
+    if (key == "properties" && member.is_object()) {
+      for (const auto& [name, property] : member.items()) {
+        add_line(place + "." + name, {});
+        add(place + "." + name, property);
+      }
+      return;
     }
+    const size_t before = lines_;
+    add(inner, member);
+    if (lines_ == before && key != "items") add_line(inner, {});
   }
   void add_line(const std::string& place, std::string_view text) {
-    std::string line = "    " + printable_line(place, kMaxShownDescriptionBytes);
-    if (!text.empty()) line += ": " + printable_line(text, kMaxShownDescriptionBytes);
+    ++lines_;
+    std::string line = "    " + printable_line(place);
+    if (!text.empty()) line += ": " + printable_line(text);
     if (text_.size() + line.size() > kMaxShownTextBytes) {
       ++left_out_;
     } else {
@@ -202,6 +204,7 @@ class ModelTexts {
     }
   }
   std::string text_;
+  size_t lines_ = 0;  ///< also those that are left out
   size_t left_out_ = 0;
 };
 
@@ -209,12 +212,15 @@ std::string shown_definition(const ShownServer& shown, nlohmann::json definition
   const auto info = shown.server.tool_info(definition);
   const std::string name = definition.at("name").get<std::string>();
   if (!info) return "  " + printable_line(shown.server.name + "." + name) + "\n";
-  std::string text = fmt::format("  {}: {}\n", printable_line(info->name),
-                                 printable_line(info->description, kMaxShownDescriptionBytes));
+  const std::string text = fmt::format("  {}: {}\n", printable_line(info->name),
+                                       printable_line(info->description, kMaxShownTextBytes));
   definition.erase("name");
-  definition.erase("description");
+  // A description that is cut above is too long for a line, so it counts as not shown.
+  if (printable_line(info->description).size() <= kMaxShownTextBytes) {
+    definition.erase("description");
+  }
   ModelTexts texts;
-  for (const auto& [key, member] : definition.items()) texts.add(key, member);
+  texts.add("", definition);
   return text + texts.text("what the server sends for tools/list");
 }
 

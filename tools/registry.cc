@@ -16,9 +16,9 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxShownNameBytes = 64;
-/// The prefix of Galley's tools for transactions. Other tools cannot use it, because agents trust
-/// the answers of these tools.
-constexpr std::string_view kOwnToolPrefix = "galley_";
+/// The names of Galley's tools for transactions begin with it. Other tools cannot use it, because
+/// agents trust the answers of these tools.
+constexpr std::string_view kOwnToolPrefix = "galley";
 constexpr std::string_view kSeparators = "._-";
 
 tl::unexpected<Error> bad_schema(const std::string& tool, const char* which, const Error& why) {
@@ -69,6 +69,13 @@ bool are_alike(std::string_view one, std::string_view other) {
     if (i == one.size() || j == other.size()) return i == one.size() && j == other.size();
     if (to_lower(one.substr(i, 1)) != to_lower(other.substr(j, 1))) return false;
   }
+}
+
+/// Whether it begins with kOwnToolPrefix, without case and separators.
+bool is_like_an_own_tool(std::string_view name) {
+  std::string bare = to_lower(name);
+  std::erase_if(bare, [](char c) { return kSeparators.find(c) != kSeparators.npos; });
+  return bare.starts_with(kOwnToolPrefix);
 }
 
 struct NameOrder {
@@ -138,13 +145,11 @@ Result<void> ToolRegistry::add(ToolFactory factory, ToolPrecedence precedence) {
 
 Result<void> ToolRegistry::take(Entry entry) {
   const ToolInfo& info = entry.tool->info();
-  const size_t prefix = kOwnToolPrefix.size();
-  if (info.name.size() >= prefix && kSeparators.find(info.name[prefix - 1]) != kSeparators.npos &&
-      are_alike(info.name.substr(0, prefix), kOwnToolPrefix)) {
+  if (is_like_an_own_tool(info.name)) {
     return fail(ErrorKind::kInvalid, "tool.exists",
                 "a tool cannot be named '" + info.name + "': names that begin with " +
                     std::string(kOwnToolPrefix) +
-                    ", also with a dot or a dash, are those of Galley's own tools");
+                    ", in any case and with any separators, are those of Galley's own tools");
   }
   const std::unique_lock lock(mutex_);
   for (const EntryPointer& other : ranked(info.name)) {

@@ -277,7 +277,25 @@ class CustomToolsAreTrusted(CustomToolCase):
             f"a{n}": {"type": "string", "description": "x" * 1000} for n in range(100)}})
         shown = self.galley("tools", "add", "-n", self.folder, expect=0).stdout.decode()
         self.assertLess(len(shown), 40_000)
-        self.assertRegex(shown, r"\d+ more texts are not shown: read its manifest")
+        self.assertRegex(shown, r"not shown: \d+ more texts; read its manifest")
+        for length, is_shown in ((3000, True), (33_000, False)):
+            with self.subTest(length=length):
+                self.write_tool("exit 0", input_schema={"type": "object", "title": "x" * length + "the end"})
+                shown = self.galley("tools", "add", "-n", self.folder, expect=0).stdout.decode()
+                self.assertEqual(("the end" in shown, "not shown: 1 more text; read its manifest" in shown),
+                                 (is_shown, not is_shown))
+
+    def test_a_text_cannot_hide_in_a_key(self):
+        plain = {"type": "object"}
+        schema = {"type": "object", "x-note": {"in a note": {"in depth": plain}}, "patternProperties": {"in a pattern": plain},
+                  "$defs": {"in a definition": {"minItems": 1}}, "dependentSchemas": {"in a dependency": plain},
+                  "allOf": [{"x-in a list": plain}], "properties": {"a": {"type": "array", "items": {"type": "string"}}}}
+        self.write_tool("exit 0", input_schema=schema)
+        shown = self.galley("tools", "add", "-n", self.folder, expect=0).stdout.decode()
+        for place in ("x-note.in a note.in depth", "patternProperties.in a pattern", "$defs.in a definition",
+                      "dependentSchemas.in a dependency", "allOf[].x-in a list", "a"):
+            self.assertIn(f"    arguments.{place}\n", shown)
+        self.assertNotIn("items", shown)
 
     def test_a_tool_that_could_be_taken_for_another_is_refused(self):
         for name in ("re-ad", "write", "apply.patch"):
@@ -285,10 +303,12 @@ class CustomToolsAreTrusted(CustomToolCase):
             self.assertEqual(self.reason(self.add(expect=2)), "tool.exists", name)
 
     def test_a_custom_tool_cannot_have_the_name_of_a_galley_tool(self):
-        for name in ("galley_commit", "galley_anything", "Galley_Commit", "galley.commit", "galley-commit"):
-            self.write_tool("exit 0", provides={"tool": name})
-            self.assertEqual(self.reason(self.add(expect=2)), "tool.exists", name)
-        self.write_tool("exit 0", provides={"tool": "galleys"})
+        for name in ("galley_commit", "galley_anything", "Galley_Commit", "galley.commit", "galley-commit", "galleycommit",
+                     "GalleyCommit", "gal-ley_commit", "Gal_ley_Undo", "_galley_commit", ".galley_commit", "-galley-commit"):
+            with self.subTest(name):
+                self.write_tool("exit 0", provides={"tool": name})
+                self.assertEqual(self.reason(self.add(expect=2)), "tool.exists")
+        self.write_tool("exit 0", provides={"tool": "my.galley"})
         self.add()
 
     def test_a_dry_run_changes_nothing(self):
