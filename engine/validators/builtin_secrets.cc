@@ -40,17 +40,20 @@ std::optional<std::string> text_of_utf16(std::string_view content) {
   return view && view->is_utf16() ? std::optional(view->text()) : std::nullopt;
 }
 
-/// Calls `look(lines, block)` for each block of added lines. A binary file has none.
+/// Calls `look(lines, block)` for each block of added lines. A binary file has none. An 8-bit file
+/// may begin like UTF-16 and have that form by chance, so its bytes are always searched, too.
 template <class Look>
 Result<void> for_added_lines(const CheckedFile& file, const Look& look) {
+  const auto look_at = [&look](std::string_view before, std::string_view after) -> Result<void> {
+    const Lines lines(after);
+    for (const LineBlock& block : added_lines(before, lines)) GALLEY_TRY(look(lines, block));
+    return {};
+  };
+  if (!is_binary(file.text)) GALLEY_TRY(look_at(file.before, file.text));
   const auto text = text_of_utf16(file.text);
-  if (!text && is_binary(file.text)) return {};
+  if (!text) return {};
   const auto before = text_of_utf16(file.before);
-  const Lines lines(text ? *text : file.text);
-  for (const LineBlock& block : added_lines(before ? *before : file.before, lines)) {
-    GALLEY_TRY(look(lines, block));
-  }
-  return {};
+  return look_at(before ? *before : file.before, *text);
 }
 
 /// Reads its rules when it first has to judge, because a cached result does not need them.
@@ -62,7 +65,7 @@ class SecretsValidator final : public FileValidator {
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 6}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 7}),
         source_(std::move(source)) {}
 
  protected:
@@ -130,7 +133,7 @@ class ForbiddenTextValidator final : public FileValidator {
   ForbiddenTextValidator(const ValidatorConfig& config, ValidatorCache* cache,
                          std::vector<std::unique_ptr<re2::RE2>> patterns)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 2}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 3}),
         patterns_(std::move(patterns)) {}
 
  protected:

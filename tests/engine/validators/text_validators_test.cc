@@ -205,6 +205,17 @@ TEST_F(TextValidators, ForbiddenTextAndSecretsInUtf16) {
                                       HasSubstr("unmarked.txt:2:")));
 }
 
+TEST_F(TextValidators, BytesOfAnEightBitFileThatBeginsLikeUtf16AreSearched) {
+  const std::string key = "AWS_ACCESS_KEY_ID=AKIAQ4XYZ7PLMNB2KDEW";
+  propose("little.txt", "\xFF\xFE" + key);
+  propose("big.txt", "\xFE\xFF" + key);
+  use("forbidden_text", "patterns = ['AKI[A]']\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("forbidden_text big.txt:1:21", "forbidden_text little.txt:1:21"));
+  use("secrets");
+  EXPECT_THAT(findings(), ElementsAre(HasSubstr("big.txt:1:"), HasSubstr("little.txt:1:")));
+}
+
 TEST_F(TextValidators, PatternThatDoesNotCompileIsAnErrorWithItsPlace) {
   auto config = parse_config("[[validator]]\nbuiltin = \"forbidden_text\"\npatterns = [\"a(\"]\n",
                              "galley.toml");
