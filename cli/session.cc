@@ -153,9 +153,9 @@ void Session::say_left_out_tools() {
 Result<void> Session::finish_git_fix(const Workspace& workspace) {
   const StateDirectory* state = persistent_of(workspace).state();
   if (state == nullptr) return {};
-  GALLEY_ASSIGN(const bool is_finished,
+  GALLEY_ASSIGN(const auto notice,
                 finish_interrupted_fix(workspace.root_path(), *state, place_of(workspace).clock()));
-  if (is_finished) say("galley: " + std::string(kInterruptedFixNotice));
+  if (notice) say("galley: " + *notice);
   return {};
 }
 

@@ -198,8 +198,8 @@ Result<void> GitCheck::State::finish_what_was_begun() {
   const auto state = StateDirectory::open(**directory);
   // A state that is not believed is ignored.
   if (!state || !*state) return {};
-  GALLEY_ASSIGN(const bool is_finished, finish_interrupted_fix(layout.work_tree, **state, clock()));
-  if (is_finished) notices.emplace_back(kInterruptedFixNotice);
+  GALLEY_ASSIGN(const auto notice, finish_interrupted_fix(layout.work_tree, **state, clock()));
+  if (notice) notices.push_back(*notice);
   return {};
 }
 

@@ -395,9 +395,11 @@ Result<RelPath> keep_beside(const WritableDirectory& work_tree, const RelPath& p
 }
 
 /// Makes each file that the fix had reached follow the index. Its slot shows whether it was
-/// exchanged.
-Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const FixJournal& journal,
-                          const WritableDirectory& slots) {
+/// exchanged. Returns what a person must know of single files.
+Result<std::vector<std::string>> settle_files(const GitProgram& git, const FixPlaces& places,
+                                              const FixJournal& journal,
+                                              const WritableDirectory& slots) {
+  std::vector<std::string> notes;
   std::vector<std::string> paths;
   for (const FollowingFile& file : journal.files) paths.push_back(file.path.str());
   std::map<std::string, IndexEntry> entries;
@@ -409,7 +411,7 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
     const bool is_fixed = entries[file.path.str()].id == file.new_id;
     const ContentId& wanted = is_fixed ? file.fixed : file.held;
     const ContentId& other = is_fixed ? file.held : file.fixed;
-    auto now = read_file(places.work_tree, file.path, limits::kMaxFileBytes);
+    auto now = read_file_and_stat(places.work_tree, file.path, limits::kMaxFileBytes);
     auto kept = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
     if (!kept && kept.error().kind == ErrorKind::kNotFound) continue;
     if (!kept) {  // the fix writes files of its own only: another program's link or huge file
@@ -419,14 +421,15 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
     const ContentId caught = ContentId::of(*kept);
     if (caught != file.held && caught != file.fixed) {
       // Another program wrote these bytes just before the exchange, which never went back.
-      if (!now || ContentId::of(*now) != file.fixed) {
+      if (!now || ContentId::of(now->bytes) != file.fixed) {
         GALLEY_TRY(keep_beside(places.work_tree, file.path, slots, fix_slot(i)));
         continue;
       }
-    } else if (!now || ContentId::of(*now) != other || caught != wanted) {
+    } else if (!now || ContentId::of(now->bytes) != other || caught != wanted) {
       continue;
     }
-    const FileFix back{file.path, *std::move(now), *std::move(kept), {}};
+    const bool has_links = now->stat.nlink > 1;
+    const FileFix back{file.path, std::move(now->bytes), *std::move(kept), {}, has_links};
     GALLEY_ASSIGN(const std::string why, follow_index(places.work_tree, back, slots, fix_slot(i)));
     const auto left = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
     // A file that cannot follow keeps its bytes. In the slot, only bytes of other programs are
@@ -437,8 +440,13 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
                       printable_line(file.path.str()) + "' cannot be replaced: " + why +
                       "; mend that and repeat the command");
     }
+    if (!why.empty()) {
+      notes.push_back("'" + file.path.str() + "' differs from the index: " + why);
+    } else if (has_links) {
+      notes.push_back(broken_links(file.path, "the old content"));
+    }
   }
-  return {};
+  return notes;
 }
 
 /// Replaces the indexes, and lets the files of the work tree follow. Once the first index is
@@ -469,12 +477,14 @@ Result<void> publish_fix(std::vector<IndexLock> locks, const FixPlaces& places, 
 }
 
 /// The caller holds the writer lock, so no other fix is running.
-Result<bool> finish_under_lock(const GitProgram& git, const FixPlaces& places) {
+Result<std::optional<std::string>> finish_under_lock(const GitProgram& git,
+                                                     const FixPlaces& places) {
   const RelPath folder = fix_folder(places.state);
   auto slots = places.state.root().open_writable_directory(folder);
-  if (!slots && slots.error().kind == ErrorKind::kNotFound) return false;
+  if (!slots && slots.error().kind == ErrorKind::kNotFound) return std::optional<std::string>();
   if (!slots) return fail(slots.error());
   GALLEY_ASSIGN(const auto journal, read_fix_journal(**slots));
+  std::string notice = "a fix of the index that was ended halfway is finished";
   if (journal) {
     // The environment of a hook may name another index than the journal does.
     const std::string& first = journal->indexes.front();
@@ -482,14 +492,16 @@ Result<bool> finish_under_lock(const GitProgram& git, const FixPlaces& places) {
     const auto is_there = directory ? (*directory)->stat(beside(first, "")) : FileStat();
     const bool is_meant =
         journal->indexes.size() == 1 && is_there && is_there->kind != FileKind::kAbsent;
-    GALLEY_TRY(settle_files(is_meant ? git.with_index(first) : git, places, *journal, **slots));
+    const GitProgram its_git = is_meant ? git.with_index(first) : git;
+    GALLEY_ASSIGN(const auto notes, settle_files(its_git, places, *journal, **slots));
+    for (const std::string& note : notes) notice += "; " + note;
     for (const std::string& index : journal->indexes) {
       const auto folder_of_it = places.open(folder_of(index));
       if (folder_of_it) clear_beside(**folder_of_it, index, journal->nonce);
     }
   }
   GALLEY_TRY(remove_tree(places.state.root(), folder.parent()));
-  return journal.has_value();
+  return journal ? std::optional(notice) : std::nullopt;
 }
 
 }  // namespace
@@ -508,18 +520,20 @@ Result<std::string> follow_index(const WritableDirectory& work_tree, const FileF
   return kept_beside(fix.path, kept);
 }
 
-Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places) {
+Result<std::optional<std::string>> finish_index_fix(const GitProgram& git,
+                                                    const FixPlaces& places) {
   const RelPath folder = fix_folder(places.state);
   GALLEY_ASSIGN(const FileStat there, places.state.root().stat(folder));
-  if (there.kind == FileKind::kAbsent) return false;
+  if (there.kind == FileKind::kAbsent) return std::optional<std::string>();
   GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(places.state, places.clock, kMaxFixWait));
   return finish_under_lock(git, places);
 }
 
-Result<bool> finish_interrupted_fix(const std::string& work_tree, const StateDirectory& state,
-                                    const Clock& clock) {
+Result<std::optional<std::string>> finish_interrupted_fix(const std::string& work_tree,
+                                                          const StateDirectory& state,
+                                                          const Clock& clock) {
   GALLEY_ASSIGN(const FileStat there, state.root().stat(fix_folder(state)));
-  if (there.kind == FileKind::kAbsent) return false;
+  if (there.kind == FileKind::kAbsent) return std::optional<std::string>();
   GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(work_tree));
   return finish_index_fix(GitProgram(work_tree), {*directory, state, clock});
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,18 +61,15 @@ Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
 /// Finishes an interrupted fix. The files of the work tree get the contents that the index has, old
 /// or new. Everything else of the fix is removed. A file that was changed since, or that cannot be
 /// replaced by its fixed bytes, is left alone.
-/// Returns whether there was an interrupted fix.
+/// Returns the notice for people; nullopt if there was no interrupted fix.
 /// Errors: kTimeout `commit.locked` while a fix is running; kIo.
-Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places);
+Result<std::optional<std::string>> finish_index_fix(const GitProgram& git, const FixPlaces& places);
 
 /// Does the same for the work tree of a repository. The next command that opens it calls this. It
 /// runs git only if there is an interrupted fix.
-Result<bool> finish_interrupted_fix(const std::string& work_tree, const StateDirectory& state,
-                                    const Clock& clock);
-/// The notice for people after finish_interrupted_fix() finished a fix.
-inline constexpr std::string_view kInterruptedFixNotice =
-    "a fix of the index that was ended halfway is finished: the index and the files of the work "
-    "tree agree again";
+Result<std::optional<std::string>> finish_interrupted_fix(const std::string& work_tree,
+                                                          const StateDirectory& state,
+                                                          const Clock& clock);
 
 /// A file of the work tree that follows the index.
 struct FileFix {

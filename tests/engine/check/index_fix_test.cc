@@ -213,7 +213,7 @@ class KilledFix : public ::testing::Test {
     ASSERT_NE(read(journal_), "none");
     ASSERT_EQ(read(slot_), "fixed a.txt\n");
   }
-  Result<bool> finish() {
+  Result<std::optional<std::string>> finish() {
     const StateDirectory state = StateDirectory::open_or_create(*work_tree_).value();
     return finish_interrupted_fix(scratch_.path(), state, clock_);
   }
@@ -387,7 +387,9 @@ TEST_F(KilledFix, IsCompletedWithoutAFileThatCannotBeReplaced) {
   const auto stuck =
       make_fault_directory(open_writable_disk_directory(scratch_.path()).value(), plan);
   const StateDirectory state = StateDirectory::open_or_create(*stuck).value();
-  ASSERT_TRUE(finish_index_fix(git_, {*stuck, state, clock_}).has_value());
+  EXPECT_EQ(finish_index_fix(git_, {*stuck, state, clock_}).value(),
+            "a fix of the index that was ended halfway is finished; 'a.txt' differs from the "
+            "index: it is on another mount than .galley");
   EXPECT_EQ(read("a.txt"), "judged a\n");
   EXPECT_EQ(read("sub/b.txt"), "fixed sub/b.txt\n");
   EXPECT_FALSE(finish().value());
