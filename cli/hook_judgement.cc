@@ -160,15 +160,14 @@ std::vector<std::string> commits_of_merge() {
 Result<HookAnswer> judge_commit(Session& session) {
   CheckSource source;
   if (session.arguments().name == "pre-merge-commit") source.known = commits_of_merge();
-  const bool is_framework = variable("PRE_COMMIT") == "1";
-  if (is_framework && !variable("PRE_COMMIT_TO_REF").empty()) {
+  // git gives its hooks an index, also for a commit without changes.
+  const bool is_commit = variable("PRE_COMMIT") != "1" || !variable("GIT_INDEX_FILE").empty();
+  if (!is_commit && !variable("PRE_COMMIT_TO_REF").empty()) {
     source.kind = CheckSource::Kind::kRange;
     source.from = variable("PRE_COMMIT_FROM_REF");
     source.to = variable("PRE_COMMIT_TO_REF");
   }
   GALLEY_ASSIGN(HookAnswer answer, judge_source(session, source));
-  // git gives its hooks an index, also for a commit without changes.
-  const bool is_commit = !is_framework || !variable("GIT_INDEX_FILE").empty();
   if (!answer.is_about_nothing || is_commit || source.kind != CheckSource::Kind::kStaged) {
     return answer;
   }

@@ -242,6 +242,13 @@ class Committing(HookCase):
         self.assert_refused(merging, "a change of the rules")
         self.assertEqual(self.git("log", "--format=%s", "-1").stdout, b"main\n")
 
+    def test_a_range_in_the_environment_does_not_replace_what_is_committed(self):
+        self.environment |= {"PRE_COMMIT": "1", "PRE_COMMIT_FROM_REF": "HEAD", "PRE_COMMIT_TO_REF": "HEAD"}
+        self.assert_refused(self.commit_file("bad.json", "[\n"), "bad.json")
+        self.git("reset", "-q", "--hard")
+        self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"galley.toml": ""})
+        self.assert_refused(self.run_git("merge", "-q", "--no-edit", "side"), "a change of the rules")
+
     def test_a_patch_of_git_am_is_judged(self):
         self.git("checkout", "-qb", "side")
         self.write("bad.json", "[\n")
