@@ -496,13 +496,26 @@ Result<std::vector<GitRawChange>> GitCheck::State::staged(const CheckSource& sou
       });
 }
 
-/// git also lists a file as deleted if this user may not look into its folder.
+Error unreadable(const std::string& what, const std::string& why) {
+  return {ErrorKind::kIo, "check.unreadable",
+          "cannot read " + what + ", so it is not judged" + why +
+              "; make it readable, ignore a folder itself (in .gitignore 'FOLDER/', not "
+              "'FOLDER/*'), or judge what is staged: galley check --staged",
+          "", 0};
+}
+
+/// git lists a file as deleted whatever prevents it from looking at it.
 Result<void> check_deletions(const Directory& files, const std::vector<GitRawChange>& diff) {
   for (const std::string& path : removed_paths(diff)) {
     const auto parsed = RelPath::parse(path);
     if (!parsed) continue;
     const auto stat = files.stat(*parsed);
-    if (!stat && stat.error().os_error == EACCES) return fail(stat.error());
+    if (stat) continue;
+    const int cause = stat.error().os_error;
+    const bool is_missing = cause == ENOENT || cause == ENOTDIR || cause == ELOOP;
+    if (!is_missing) {
+      return fail(unreadable("'" + printable_line(path) + "'", " (" + stat.error().message + ")"));
+    }
   }
   return {};
 }
@@ -518,10 +531,7 @@ Result<std::vector<std::string>> untracked_paths(const GitProgram& git,
   const size_t at = said.complaint.find(kUnreadable);
   if (at == std::string::npos) return split_at_nul(said.output);
   const std::string rest = said.complaint.substr(at + kUnreadable.size());
-  return fail(ErrorKind::kIo, "check.unreadable",
-              "cannot read the folder '" + printable_line(rest.substr(0, rest.find('\n'))) +
-                  ", so its files are not judged; make it readable, or judge what is staged: "
-                  "galley check --staged");
+  return fail(unreadable("the folder '" + printable_line(rest.substr(0, rest.find('\n'))), ""));
 }
 
 Result<std::vector<GitRawChange>> GitCheck::State::worktree() {

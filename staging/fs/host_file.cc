@@ -215,17 +215,13 @@ bool open_standard_streams() {
   return true;
 }
 
-Error no_directory(const std::string& path) {
-  return {ErrorKind::kUsage, "workspace.not_found",
-          "there is no directory '" + path + "' to work in", path, 0};
-}
-
 Result<void> enter_directory(const std::string& path) {
   if (::chdir(path.c_str()) == 0) {
     keep_spelling(path);
     return {};
   }
-  return fail(no_directory(path));
+  return fail(ErrorKind::kUsage, "workspace.not_found",
+              "there is no directory '" + path + "' to work in", path);
 }
 
 EnteredLink entered_link(const std::string& root) {
@@ -257,7 +253,10 @@ std::string without_entered_link(const std::string& path, const std::string& roo
 Result<std::string> absolute_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
                                                          &std::free);
-  if (real == nullptr && errno == ENOENT && path == ".") return fail(no_directory(path));
+  if (real == nullptr && errno == ENOENT && path == ".") {
+    return fail(ErrorKind::kUsage, "workspace.not_found",
+                "the current folder was removed; enter another one");
+  }
   if (real == nullptr) return fail(os_error(errno, "opening", path));
   return std::string(real.get());
 }

@@ -424,6 +424,7 @@ class Ranges(CheckCase):
                               capture_output=True, check=False, env={**os.environ, **self.environment, **WHO})
         said = json.loads(done.stdout)
         self.assertEqual((done.returncode, said["reason"]), (2, "workspace.not_found"), said)
+        self.assertIn("the current folder was removed", said["message"])
 
     def test_a_missing_repository_is_an_error(self):
         self.assertEqual(self.check(self.work, expect=1)["reason"], "git.no_repository")
@@ -538,7 +539,7 @@ class Patches(CheckCase):
             (self.repo / folder).chmod(0o755)
             with self.subTest(folder=folder, mode=oct(mode)):
                 said = json.loads(done.stdout)
-                self.assertEqual(done.returncode, 3, said)
+                self.assertEqual((done.returncode, said["reason"]), (3, "check.unreadable"), said)
                 self.assertIn(f"{folder}/", said["message"])
 
     def test_a_transaction(self):
