@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "engine/check/git_check.h"
 #include "engine/git_hooks/commit_contents.h"
 #include "engine/git_hooks/ref_updates.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 
@@ -145,13 +147,21 @@ Result<bool> is_merging(const GitProgram& git) {
 namespace {
 
 /// The commits that `git merge` is merging. It writes MERGE_HEAD after the hook pre-merge-commit.
-std::vector<std::string> commits_of_merge() {
+/// A hook of a merge in another repository passes on the commits of that merge, too.
+Result<std::vector<std::string>> commits_of_merge(const GitProgram& git) {
   constexpr std::string_view kName = "GITHEAD_";
   std::vector<std::string> commits;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view name =
         std::string_view(*one).substr(0, std::string_view(*one).find('='));
-    if (name.starts_with(kName)) commits.emplace_back(name.substr(kName.size()));
+    if (!name.starts_with(kName)) continue;
+    const std::string id(name.substr(kName.size()));
+    const bool is_id = (id.size() == 40 || id.size() == 64) &&
+                       id.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!is_id) continue;
+    GALLEY_ASSIGN(const PipedOutput found,
+                  git.try_run({"rev-parse", "--verify", "--quiet", id + "^{commit}"}));
+    if (found.status == 0) commits.push_back(id);
   }
   return commits;
 }
@@ -159,7 +169,9 @@ std::vector<std::string> commits_of_merge() {
 /// Judges what pre-commit (the framework) was given: in CI a range, else the index.
 Result<HookAnswer> judge_commit(Session& session) {
   CheckSource source;
-  if (session.arguments().name == "pre-merge-commit") source.known = commits_of_merge();
+  if (session.arguments().name == "pre-merge-commit") {
+    GALLEY_ASSIGN(source.known, commits_of_merge(GitProgram()));
+  }
   // git gives its hooks an index, also for a commit without changes.
   const bool is_commit = variable("PRE_COMMIT") != "1" || !variable("GIT_INDEX_FILE").empty();
   if (!is_commit && !variable("PRE_COMMIT_TO_REF").empty()) {
@@ -171,6 +183,7 @@ Result<HookAnswer> judge_commit(Session& session) {
   if (!answer.is_about_nothing || is_commit || source.kind != CheckSource::Kind::kStaged) {
     return answer;
   }
+  say(session, answer.text);
   return fail(ErrorKind::kRefused, "hook.nothing_staged",
               "nothing is staged, so nothing was judged; give pre-commit a range: --from-ref A "
               "--to-ref B, or run: galley check --range A..B. To leave this hook out, set "
@@ -180,6 +193,13 @@ Result<HookAnswer> judge_commit(Session& session) {
 }  // namespace
 
 Result<int> judge_staged(Session& session) {
+  if (session.arguments().name == "pre-applypatch") {
+    // `git rebase --apply` runs this hook; other rebases do not run one.
+    GALLEY_ASSIGN(std::string mark, GitProgram().run({"rev-parse", "--path-format=absolute",
+                                                      "--git-path", "rebase-apply/rebasing"}));
+    while (mark.ends_with('\n')) mark.pop_back();
+    if (absolute_path(mark)) return kExitDone;
+  }
   GALLEY_ASSIGN(const HookAnswer answer, judge_commit(session));
   if (session.is_json()) {
     session.print(

@@ -249,6 +249,11 @@ class Committing(HookCase):
         self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"galley.toml": ""})
         self.assert_refused(self.run_git("merge", "-q", "--no-edit", "side"), "a change of the rules")
 
+    def test_a_merge_ignores_the_commits_of_a_merge_in_another_repository(self):
+        self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"bad.json": "[\n"})
+        self.environment |= {f"GITHEAD_{'1' * 40}": "outer", "GITHEAD_HEAD": "no id"}
+        self.assert_done(self.run_git("merge", "-q", "--no-edit", "side"))
+
     def test_a_patch_of_git_am_is_judged(self):
         self.git("checkout", "-qb", "side")
         self.write("bad.json", "[\n")
@@ -258,6 +263,15 @@ class Committing(HookCase):
         self.git("checkout", "-q", "main")
         self.assert_refused(self.run_git("am", "-q", stdin=mail), "bad.json")
         self.git("am", "--abort")
+
+    def test_no_rebase_is_judged(self):
+        first = self.head()
+        for how in ("--apply", "--merge"):
+            with self.subTest(how):
+                self.git("checkout", "-q", "-B", "main", first)
+                self.git("branch", "-D", "side", check=False)
+                self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"bad.json": "[\n"})
+                self.assert_done(self.run_git("rebase", "-q", how, "main", "side"))
 
     def test_a_broken_configuration_is_one_clear_error(self):
         self.write("galley.toml", "[[policy.rule\n")
@@ -559,6 +573,7 @@ class Pushing(HookCase):
             (self.scratch / "calls").write_text("")
             self.galley("hook", "run", "pre-push", "--", "origin", stdin=lines, expect=0)
             counts.append(len((self.scratch / "calls").read_text()))
+        self.assertGreater(counts[0], 0)
         self.assertEqual(counts[0], counts[1])
 
     def test_a_forced_push_is_judged_by_what_it_does_to_the_branch(self):
@@ -580,7 +595,6 @@ class Pushing(HookCase):
         self.git("checkout", "-qb", "topic")
         self.assert_done(self.commit_file("b.txt", "b\n"))
         self.assert_done(self.run_git("push", "-q", "fork", "topic"))
-        self.assertGreater(counts[0], 0)
         self.git("update-ref", "-d", "refs/remotes/fork/topic")
         self.write("galley.toml", "")
         self.write("secret/x", "x")
