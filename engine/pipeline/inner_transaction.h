@@ -46,7 +46,7 @@ class InnerTransaction {
   std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
                                    const CallOptions& options = {});
   /// As call_all() with one call, for servers: makes `.galley` for the record. If that fails, a
-  /// tool that only reads answers with a warning, and any other is not run.
+  /// tool that only reads and runs no program answers with a warning, any other is not run.
   ToolResult call_recorded(ToolCall call, const CallOptions& options);
   /// Returns the warning that actions without an effect could not be recorded, or "".
   [[nodiscard]] const std::string& unrecorded() const;

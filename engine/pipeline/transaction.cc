@@ -142,7 +142,9 @@ ToolResult InnerTransaction::call_recorded(ToolCall call, const CallOptions& opt
   const auto ready = workspace.persistent.ensure();
   const auto registry = workspace.tools.registry();
   const auto found = registry ? (*registry)->get(call.tool) : fail(registry.error());
-  const bool only_reads = found && (*found)->tool->info().annotations.read_only;
+  // A program is not started without a record, whatever its definition says of it.
+  const bool only_reads = found && (*found)->tool->info().annotations.read_only &&
+                          !(*found)->tool->info().annotations.open_world;
   if (!ready && !call.flaw && !only_reads) call.flaw = ready.error();
   ToolResult result = std::move(call_all({std::move(call)}, options).front());
   if (!ready) result.meta.warnings.push_back(unrecorded_warning(ready.error()));
