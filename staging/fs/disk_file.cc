@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 
 namespace galley {
 namespace {
@@ -24,6 +25,16 @@ constexpr unsigned kStatxMountIdUnique = 0x4000;
 constexpr int kMaxAttributeRaces = 8;
 /// Maximum size of one transfer. Linux transfers at most 0x7ffff000 bytes per call.
 constexpr size_t kMaxTransferBytes = size_t{1} << 30U;
+
+/// Names the whole path on a full disk: the name of a file below .galley does not say which disk.
+Error cannot_write(int code, int fd, const std::string& name) {
+  if (code != ENOSPC) return os_error(code, "cannot write", name);
+  std::string path(PATH_MAX, '\0');
+  const std::string self = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t length = readlink(self.c_str(), path.data(), path.size());
+  path.resize(static_cast<size_t>(std::max(length, ssize_t{0})));
+  return os_error(code, "cannot write", path.empty() ? name : path);
+}
 
 FileKind kind_of(unsigned mode) {
   if (S_ISREG(mode)) return FileKind::kRegular;
@@ -129,7 +140,7 @@ Result<void> DiskFile::write_at(uint64_t offset, std::string_view bytes) {
     const ssize_t put = pwrite(fd(), bytes.data(), std::min(bytes.size(), kMaxTransferBytes),
                                static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return os_error(errno, "cannot write", name_);
+    if (put < 0) return cannot_write(errno, fd(), name_);
     if (put == 0) return os_error(EIO, "cannot write", name_);
     bytes.remove_prefix(static_cast<size_t>(put));
     offset += static_cast<uint64_t>(put);

@@ -284,7 +284,9 @@ class Environment(SystemCase):
         statuses = result.stdout.split()
         self.assertEqual(statuses[0], b"3", result.stderr)
         self.assertEqual(statuses[1], b"0", result.stderr)
-        self.assertIn("space", (self.scratch / "said").read_text().lower())
+        said = (self.scratch / "said").read_text()
+        self.assertIn("No space left", said)
+        self.assertIn(f"{self.scratch}/small/.galley/", said)
         self.assertEqual((self.scratch / "before").read_text(), (self.scratch / "after").read_text())
 
     def test_read_only_file_system(self):
