@@ -29,6 +29,8 @@ struct ChangeTree {
     if (before.kind == FileKind::kRegular) {
       GALLEY_ASSIGN(const Content file, overlay.read(op.path));
       GALLEY_TRY(check_content(op.path, *file, op.content));
+    } else {
+      GALLEY_TRY(check_fence(op.path, "", op.content));
     }
     GALLEY_TRY(overlay.write(op.path, op.content));
     if (op.mode) GALLEY_TRY(overlay.set_mode(op.path, *op.mode & kPermissionBits));

@@ -91,7 +91,11 @@ struct ForeignName {
 [[nodiscard]] std::optional<size_t> comment_for_lines(const Lines& before, const Lines& after,
                                                       const std::vector<ChangedRange>& changed);
 
-/// Refuses new text of a file that says that lines were left out, if `file` lacks that line.
+/// Refuses the content of a program that is in a markdown fence, if `file` is not.
+Result<void> check_fence(const RelPath& path, std::string_view file, std::string_view content);
+
+/// Refuses new text of a file that says that lines were left out, if `file` lacks that line, or
+/// that has the line numbers of a reader before its lines. Checks the fence, too.
 Result<void> check_content(const RelPath& path, std::string_view file, std::string_view content);
 
 /// The same for the lines that the edits add. A line that the old lines of its edit have, too, is
