@@ -236,6 +236,7 @@ class ContentMaker {
       if (leniency.path.empty()) leniency.path = path_.str();
       context_.leniencies.push_back(std::move(leniency));
     }
+    if (!out.failures.empty()) GALLEY_TRY(check_encoding(path_, base, ""));
     GALLEY_TRY(judge_encoding(base, placed.splices));
     if (placed.splices.result_size() > limits::kMaxFileBytes) {
       return fail(ErrorKind::kQuota, "limit.file_size",
@@ -283,6 +284,7 @@ class ContentMaker {
   /// zero bytes, is assumed to have the file's encoding, unless letters in UTF-8 stay in the file.
   Result<void> judge_encoding(const std::string& base, const Splices& splices) const {
     GALLEY_TRY(check_utf8_stays(path_, base, splices));
+    GALLEY_TRY(check_letters_stay(path_, base, splices));
     const auto is_raw = [](std::string_view text) {
       return !is_utf8(text) || text.find('\0') != std::string_view::npos;
     };

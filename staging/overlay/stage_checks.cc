@@ -578,6 +578,21 @@ Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const 
               path.str());
 }
 
+Result<void> check_letters_stay(const RelPath& path, std::string_view file,
+                                const Splices& splices) {
+  const auto cut =
+      std::find_if(splices.all().begin(), splices.all().end(),
+                   [&](const Splice& splice) { return may_be_in_letter(file, splice.offset); });
+  if (cut == splices.all().end() || !has_other_encoding(file)) return {};
+  const auto line =
+      1 + std::count(file.begin(), file.begin() + static_cast<int64_t>(cut->offset), '\n');
+  return fail(ErrorKind::kRefused, "patch.encoding",
+              "'" + path.str() + "' is not UTF-8, and the text at line " + std::to_string(line) +
+                  " may be a part of a letter of its encoding; convert it to UTF-8 first, or name "
+                  "text that does not begin right after such a letter",
+              path.str());
+}
+
 Error interrupted(const std::string& path) {
   return Error{ErrorKind::kTimeout, "edit.interrupted",
                "the edits were stopped at '" + path + "'; nothing was staged", path, 0};

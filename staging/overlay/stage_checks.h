@@ -64,6 +64,8 @@ struct SameName {
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);
 /// Refuses bytes that are not UTF-8 if letters in UTF-8 stay in the file.
 Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const Splices& splices);
+/// Refuses to change a byte that may be a part of a letter in another encoding than UTF-8.
+Result<void> check_letters_stay(const RelPath& path, std::string_view file, const Splices& splices);
 
 /// The Error for an edit that was not placed because StageOptions::is_over returned true.
 [[nodiscard]] Error interrupted(const std::string& path);

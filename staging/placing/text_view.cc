@@ -11,6 +11,8 @@ namespace {
 constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 constexpr size_t kStride = 4096;
 
+bool is_high(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+
 uint32_t unit_at(std::string_view raw, size_t at, bool is_big) {
   const auto first = static_cast<unsigned char>(raw[at]);
   const auto second = static_cast<unsigned char>(raw[at + 1]);
@@ -191,10 +193,20 @@ std::optional<Splices> TextView::to_raw(const Splices& splices) const {
   return std::move(*raw);
 }
 
-bool mixes_encodings(std::string_view file, std::string_view added) {
-  if (is_wide_text(file)) return true;
-  const auto is_high = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
-  if (std::none_of(added.begin(), added.end(), is_high) || !is_utf8(added)) return false;
+bool may_be_in_letter(std::string_view file, size_t at) {
+  if (at == 0 || at >= file.size()) return false;
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(file[i]); };
+  if (byte(at - 1) >= 0x80) return byte(at) >= 0x40 && byte(at) < 0x7F;
+  constexpr size_t kSequence = 3;     // ESC $ B and ESC ( B
+  constexpr size_t kSearched = 4096;  // bytes of the line before the byte
+  const size_t begin = at - std::min(at, kSearched);
+  const std::string_view before = file.substr(begin, at - begin);
+  const size_t escape = before.find_last_of("\x1B\n");
+  if (escape == std::string_view::npos || before[escape] == '\n') return false;
+  return before.size() - escape < kSequence || before[escape + 1] == '$';
+}
+
+bool has_other_encoding(std::string_view file) {
   const bool is_iso_2022 = file.find("\x1B$B") != std::string_view::npos ||
                            file.find("\x1B$@") != std::string_view::npos;
   if (is_iso_2022 && std::none_of(file.begin(), file.end(), is_high)) return true;
@@ -209,6 +221,12 @@ bool mixes_encodings(std::string_view file, std::string_view added) {
   }
   constexpr size_t kDamage = 10;
   return bad * kDamage > letters;
+}
+
+bool mixes_encodings(std::string_view file, std::string_view added) {
+  if (is_wide_text(file)) return true;
+  const bool is_other = std::any_of(added.begin(), added.end(), is_high) && is_utf8(added);
+  return is_other && has_other_encoding(file);
 }
 
 }  // namespace galley

@@ -46,6 +46,13 @@ class TextView {
   std::vector<Milestone> milestones_;
 };
 
+/// True for text with letters in another encoding than UTF-8, also in ISO-2022-JP. A few bad bytes
+/// among letters in UTF-8 are damage.
+[[nodiscard]] bool has_other_encoding(std::string_view file);
+/// True if the byte at `at` may belong to a letter of such a file that begins before it. In
+/// Shift_JIS, GBK and Big5, the second byte of a letter may be an ASCII letter or a backslash.
+[[nodiscard]] bool may_be_in_letter(std::string_view file, size_t at);
+
 /// True if `added` is text that has other bytes in the encoding of `file`: letters in UTF-8 for a
 /// text with letters in another encoding, anything for UTF-32 or UTF-16 without a byte order mark.
 /// The result would be unreadable in both encodings. False for files that are not text.

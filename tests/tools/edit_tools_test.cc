@@ -463,6 +463,10 @@ TEST_F(EditTools, EditsByNumberAreRefusedInAFileWithWideCharacters) {
                 "ERUNTIME patch.encoding");
     }
   }
+  put("wide.txt", files[0]);
+  EXPECT_EQ(
+      refused("Edit", {{"file_path", "wide.txt"}, {"old_string", "one"}, {"new_string", "1"}}),
+      "ERUNTIME patch.encoding");
   put("binary.dat", std::string("a\0b\nc", 5));
   done("str_replace_editor",
        {{"command", "insert"}, {"path", "binary.dat"}, {"insert_line", 1}, {"insert_text", "x"}});
@@ -474,6 +478,38 @@ TEST_F(EditTools, Utf8LettersAreRefusedInIso2022Jp) {
       {"file_path", "mail.txt"}, {"old_string", "name"}, {"new_string", "n\xc3\xa4me"}};
   EXPECT_EQ(refused("Edit", letters), "ERUNTIME patch.encoding");
   done("Edit", {{"file_path", "mail.txt"}, {"old_string", "name"}, {"new_string", "title"}});
+}
+
+TEST_F(EditTools, AByteThatMayBeHalfALetterIsNotReplaced) {
+  const auto edit = [](const std::string& file, const std::string& from, const std::string& to) {
+    return json{{"file_path", file}, {"old_string", from}, {"new_string", to}};
+  };
+  put("sjis.ini", "title = \"\x95\x5c\x8e\xa6\"\nx = 1\n");
+  EXPECT_EQ(refused("Edit", edit("sjis.ini", "\\", "/")), "ERUNTIME patch.encoding");
+  EXPECT_EQ(refused("edit_file",
+                    {{"path", "sjis.ini"}, {"edits", {{{"oldText", "\\"}, {"newText", "/"}}}}}),
+            "ERUNTIME patch.encoding");
+  done("Edit", edit("sjis.ini", "x = 1", "x = 2"));
+  put("paths.ini", "p = \"C:\\\x95\x5c\"\n");
+  json all = edit("paths.ini", "\\", "/");
+  all["replace_all"] = true;
+  EXPECT_EQ(refused("Edit", all), "ERUNTIME patch.encoding");
+  put("gbk.txt", "\x81\x41 = 1\nB = 2\n");
+  EXPECT_EQ(refused("Edit", edit("gbk.txt", "A", "Z")), "ERUNTIME patch.encoding");
+  EXPECT_EQ(refused("Edit", edit("gbk.txt", "A = 1", "a = 1")), "ERUNTIME patch.encoding");
+  done("Edit", edit("gbk.txt", " = 1", " = 2"));
+  put("mail.c", "// \x1B$B@_Dj\x1B(B\nint a = \"B\";\n");
+  all = edit("mail.c", "B", "C");
+  all["replace_all"] = true;
+  EXPECT_EQ(refused("Edit", all), "ERUNTIME patch.encoding");
+  EXPECT_EQ(refused("Edit", edit("mail.c", "@_D", "x")), "ERUNTIME patch.encoding");
+  done("Edit", edit("mail.c", "\"B\"", "\"C\""));
+  put("latin.py", "\xe9t\xe9=1\n# caf\xe9 noir\n");
+  done("Edit", edit("latin.py", "=1", "=2"));
+  done("Edit", edit("latin.py", " noir", " au lait"));
+  done("Edit", edit("latin.py", "# caf", "# Caf"));
+  put("damaged.txt", "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9x \xff one\n");
+  done("Edit", edit("damaged.txt", "x", "y"));
 }
 
 TEST_F(EditTools, AMissingFileSuggestsTheFileWithThatNameNearby) {
