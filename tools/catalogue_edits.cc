@@ -221,7 +221,8 @@ Result<Operation> adapt_insert(const json& args, const RelPath& path) {
   TextEdit edit;
   edit.kind = TextEdit::Kind::kInsert;
   std::string text = text_member(args, key);
-  if (!text.empty() && text.back() != '\n') text += '\n';  // lines are inserted, never joined
+  // Lines are inserted, never joined: an empty text is a blank line, as in Anthropic's editor.
+  if (!text.ends_with('\n')) text += '\n';
   edit.new_text = operation.edits.keep(std::move(text));
   edit.whole_lines = true;
   edit.first_line = args["insert_line"].get<uint32_t>();

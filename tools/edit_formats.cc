@@ -84,7 +84,7 @@ class EditsReader {
       edit.kind = TextEdit::Kind::kInsert;
       GALLEY_ASSIGN(edit.first_line, line(item, "insert_line", where));
       GALLEY_ASSIGN(std::string lines, text(item, "insert_text", where));
-      if (!lines.empty() && lines.back() != '\n') lines.push_back('\n');
+      if (!lines.ends_with('\n')) lines.push_back('\n');
       edit.new_text = set_.keep(std::move(lines));
     } else if (item.contains("start_line")) {
       GALLEY_TRY(check_keys(item, where, {"start_line", "end_line", "new_text", "hash"}));

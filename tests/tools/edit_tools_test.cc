@@ -240,6 +240,17 @@ TEST_F(EditTools, LinesAfterAnUnterminatedLineGetTheLineEndingOfTheFile) {
   EXPECT_EQ(json(staged("g")), json("a\r\nx\r\ny\r\n"));
 }
 
+TEST_F(EditTools, AnEmptyTextIsInsertedAsABlankLine) {
+  put("f", "a\nb\n");
+  const json insert = {
+      {"command", "insert"}, {"path", "f"}, {"insert_line", 1}, {"insert_text", ""}};
+  done("str_replace_editor", insert);
+  EXPECT_EQ(staged("f"), "a\n\nb\n");
+  const json edit = {{"insert_line", 3}, {"insert_text", ""}};
+  done("apply_patch", {{"patch", json{{"path", "f"}, {"edits", {edit}}}.dump()}});
+  EXPECT_EQ(staged("f"), "a\n\nb\n\n");
+}
+
 TEST_F(EditTools, AnEditOfLineEndingsKeepsTheGivenOnes) {
   put("f", "a\r\nb\r\n");
   done("Edit", {{"file_path", "f"}, {"old_string", "a\r\nb"}, {"new_string", "a\nb"}});
