@@ -13,7 +13,6 @@
 #include "staging/formats/dialect_marks.h"
 #include "staging/fs/host_file.h"
 #include "staging/overlay/proposal_diff.h"
-#include "staging/placing/damage.h"
 #include "staging/placing/mend.h"
 #include "staging/placing/text_view.h"
 #include "staging/text/diff.h"
@@ -294,88 +293,68 @@ void add_range(const Lines& before, const Lines& after, const ChangedRange& rang
 }
 
 /// True for the line that a program adds when it shows a part of a file: `... (40 more lines)`,
-/// `[Showing lines 1-20 of 60]`, `... [truncated: ...]`.
+/// `[Showing lines 1-20 of 60]`, perhaps in a comment.
 bool is_notice_of_reader(std::string_view line) {
-  static constexpr std::array<std::string_view, 8> kLeftOut = {
-      "more", "omitted", "not shown", "hidden", "remaining", "skipped", "truncated", "left out"};
-  if (!may_stand_for_lines(line) || (trim(line).front() != '[' && trim(line).front() != '(' &&
-                                     !begins_with_dots(line) && !is_line_comment(line))) {
-    return false;
+  static constexpr std::array<std::string_view, 4> kWhole = {
+      "... (n more lines)", "... n more lines", "[n lines omitted]", "... n lines not shown ..."};
+  const std::string_view text = trim_end(trim(line, " \t\r\n/*#<>!-;%"), " \t");
+  if (!text.starts_with('[') && !text.starts_with("...")) return false;
+  std::string words;
+  for (const char c : text) {
+    if (!is_digit(c))
+      words += c;
+    else if (!words.ends_with('n'))
+      words += 'n';
   }
-  const std::string words = to_lower(line);
-  const bool has_number = std::any_of(words.begin(), words.end(), is_digit);
-  const bool is_of_lines = words.find(" lines") != std::string::npos ||
-                           words.find(" chars") != std::string::npos ||
-                           words.find(" bytes") != std::string::npos;
-  return has_number && is_of_lines &&
-         (has_one_of(words, kLeftOut) || words.find("showing ") != std::string::npos);
+  words = to_lower(words);
+  return std::find(kWhole.begin(), kWhole.end(), words) != kWhole.end() ||
+         (words.starts_with("[showing lines n-n of n") && words.ends_with(']')) ||
+         (words.starts_with("... [truncated") &&
+          (words.ends_with(']') || words.ends_with("] ...")));
 }
 
-/// The notice of a reader that ends `content`, if `file` lacks it and has more lines.
-std::optional<std::string_view> notice_at_end(std::string_view file, std::string_view content) {
-  const std::string_view text = trim_end(content, " \t\r\n");
-  const std::string_view last = text.substr(text.rfind('\n') + 1);  // npos + 1 is 0
-  const bool is_shorter =
-      std::count(text.begin(), text.end(), '\n') < std::count(file.begin(), file.end(), '\n');
-  const bool is_notice = is_shorter && is_notice_of_reader(last) && !is_in(file, last);
-  return is_notice ? std::optional(last) : std::nullopt;
-}
-
-/// True if `text` has the line numbers of a reader before lines of `file`, and `file` has not. Of a
-/// whole file, most lines must be there. In tables, numbers may be a new column.
-bool has_numbers_of_reader(const RelPath& path, std::string_view file, std::string_view text,
-                           bool is_whole) {
-  const std::string name = to_lower(path.str());
-  for (const std::string_view end : {".tsv", ".tab", ".csv", ".psv"}) {
-    if (name.ends_with(end)) return false;
+/// The first notice of a reader in `lines`.
+std::optional<std::string_view> notice_in(const Lines& lines) {
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (is_notice_of_reader(lines[i])) return lines[i];
   }
-  const auto is_of_file = [&](std::string_view plain) {
-    if (is_whole) return has_most_lines(plain, file);
-    const Lines own(file);
-    std::set<std::string_view> known;
-    for (size_t i = 0; i < own.size(); ++i) known.insert(trimmed(own[i]));
-    const Lines lines(plain);
-    for (size_t i = 0; i < lines.size(); ++i) {
-      if (is_telling_line(lines[i]) && known.contains(trimmed(lines[i]))) return true;
-    }
-    return false;
-  };
-  return std::any_of(kNumberSeparators.begin(), kNumberSeparators.end(), [&](auto separator) {
-    uint64_t first = 0;
-    const bool may_be_meant = !is_whole && separator.starts_with(':');
-    const auto plain = may_be_meant ? std::nullopt : without_listing(text, separator, first);
-    return plain && is_of_file(*plain) && !without_listing(file, separator, first);
-  });
+  return std::nullopt;
 }
 
-tl::unexpected<Error> numbered(const RelPath& path) {
-  return fail(ErrorKind::kRefused, "patch.doubtful_lines",
-              "'" + path.str() +
-                  "': the new lines have line numbers before them, and the same lines are in the "
-                  "file without numbers; send them without",
-              path.str());
+/// The same in `content`, if `file` has none and more lines.
+std::optional<std::string_view> notice_for_lines(std::string_view file, std::string_view content) {
+  const Lines lines(content);
+  const auto notice = notice_in(lines);
+  if (!notice) return std::nullopt;
+  const Lines own(file);
+  return own.size() > lines.size() && !notice_in(own) ? notice : std::nullopt;
 }
 
-/// True if all of `content` is in one fence of markdown.
+/// True if all of `content` is in one fence of markdown, with no label or that of a language.
 bool is_in_one_fence(std::string_view content) {
   const std::string_view text = trim(content, " \t\r\n");
   const size_t last = text.rfind('\n');
   if (!text.starts_with("```") || last == std::string_view::npos) return false;
   const std::string_view end = text.substr(last + 1);
   const std::string_view title = text.substr(0, text.find('\n'));
-  const bool is_closed = end.find_first_not_of('`') == std::string_view::npos &&
-                         title.starts_with(end) && !title.substr(end.size()).starts_with('`');
-  return is_closed && text.find("\n" + std::string(end)) == last;
+  if (end.find_first_not_of('`') != std::string_view::npos || !title.starts_with(end)) return false;
+  const std::string_view label = trim(title.substr(end.size()), " \t\r");
+  const bool is_word = std::all_of(label.begin(), label.end(), [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '#';
+  });
+  return is_word && text.find("\n" + std::string(end)) == last;
 }
 
-/// True for a name of a program or of data. Other files may be prose, in which fences are text.
+/// True for the name of a program or of data, in which a fence is never the whole content.
 bool is_name_of_code(const RelPath& path) {
-  static constexpr std::array<std::string_view, 10> kProse = {
-      ".md", ".markdown", ".mdx", ".mdc", ".rst", ".txt", ".adoc", ".rmd", ".qmd", ".org"};
-  const std::string name = to_lower(path.str().substr(path.str().rfind('/') + 1));
+  static constexpr std::array<std::string_view, 32> kCode = {
+      ".bash", ".c",   ".cc",   ".cjs", ".cpp",  ".cs",   ".css", ".go",  ".h",    ".hpp", ".htm",
+      ".html", ".ini", ".java", ".js",  ".json", ".jsx",  ".kt",  ".lua", ".mjs",  ".php", ".pl",
+      ".py",   ".rb",  ".rs",   ".sh",  ".sql",  ".toml", ".ts",  ".tsx", ".yaml", ".yml"};
+  const std::string name = to_lower(path.str());
   const size_t dot = name.rfind('.');
-  return dot != std::string::npos && dot > 0 &&
-         std::find(kProse.begin(), kProse.end(), name.substr(dot)) == kProse.end();
+  return dot != std::string::npos &&
+         std::find(kCode.begin(), kCode.end(), name.substr(dot)) != kCode.end();
 }
 
 }  // namespace
@@ -580,10 +559,11 @@ Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const 
 
 Result<void> check_letters_stay(const RelPath& path, std::string_view file,
                                 const Splices& splices) {
+  if (splices.all().empty() || !has_other_encoding(file)) return {};
   const auto cut =
       std::find_if(splices.all().begin(), splices.all().end(),
                    [&](const Splice& splice) { return may_be_in_letter(file, splice.offset); });
-  if (cut == splices.all().end() || !has_other_encoding(file)) return {};
+  if (cut == splices.all().end()) return {};
   const auto line =
       1 + std::count(file.begin(), file.begin() + static_cast<int64_t>(cut->offset), '\n');
   return fail(ErrorKind::kRefused, "patch.encoding",
@@ -685,9 +665,8 @@ Result<void> check_fence(const RelPath& path, std::string_view file, std::string
 
 Result<void> check_content(const RelPath& path, std::string_view file, std::string_view content) {
   auto line = elided_line(file, file, content);
-  if (!line) line = notice_at_end(file, content);
+  if (!line) line = notice_for_lines(file, content);
   if (line) return left_out(path, "patch.part_of_file", *line);
-  if (has_numbers_of_reader(path, file, content, true)) return numbered(path);
   return check_fence(path, file, content);
 }
 
@@ -696,7 +675,6 @@ Result<void> check_added_lines(const RelPath& path, std::string_view file, const
     if (const auto line = elided_line(file, text.old_text, text.new_text)) {
       return left_out(path, "patch.doubtful_lines", *line);
     }
-    if (has_numbers_of_reader(path, text.old_text, text.new_text, false)) return numbered(path);
   }
   const auto is_elided = [](const HunkLine& line) {
     return line.role == LineRole::kAdded &&

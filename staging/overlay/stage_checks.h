@@ -96,8 +96,8 @@ struct ForeignName {
 /// Refuses the content of a program that is in a markdown fence, if `file` is not.
 Result<void> check_fence(const RelPath& path, std::string_view file, std::string_view content);
 
-/// Refuses new text of a file that says that lines were left out, if `file` lacks that line, or
-/// that has the line numbers of a reader before its lines. Checks the fence, too.
+/// Refuses new text of a file that says that lines were left out, if `file` lacks that line. Checks
+/// the fence, too.
 Result<void> check_content(const RelPath& path, std::string_view file, std::string_view content);
 
 /// The same for the lines that the edits add. A line that the old lines of its edit have, too, is

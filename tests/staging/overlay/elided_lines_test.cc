@@ -182,55 +182,41 @@ TEST(ElidedLines, NewTextHasNoCommentInThePlaceOfLines) {
   }
 }
 
-TEST(ElidedLines, AFileDoesNotEndInTheNoticeOfAReader) {
+TEST(ElidedLines, AFileHasNoNoticeOfAReaderInThePlaceOfLines) {
   const RelPath path = *RelPath::parse("f.cc");
   const std::string part = std::string(kSixFunctions).substr(0, 60);
   for (const std::string notice :
        {"[Showing lines 1-20 of 60. Use :21 to continue]",
         "... [truncated: showing first 200 of 1000 chars. Use start_line/end_line to read a "
         "specific range] ...",
-        "... (40 more lines)", "[40 lines omitted]", "... 40 lines not shown ...",
-        "(file truncated, 40 lines remaining)", "// ... 40 more lines"}) {
-    const std::string text = part + "\n" + notice + "\n";
-    const auto written = check_content(path, kSixFunctions, text);
-    ASSERT_FALSE(written) << notice;
-    EXPECT_EQ(written.error().reason, "patch.part_of_file");
-    EXPECT_TRUE(check_content(path, kSixFunctions + ("\n" + notice), text)) << "it has that line";
-    EXPECT_TRUE(check_content(path, part, text)) << "the file is not longer";
-    EXPECT_TRUE(check_content(path, "", text)) << "there is no file";
+        "... (40 more lines)", "[26 lines omitted]", "... 40 lines not shown ...",
+        "// ... 40 more lines", "# [Showing lines 1-20 of 60]"}) {
+    for (const std::string& text :
+         {part + "\n" + notice + "\n", part + "\n" + notice + "\n</file>\n",
+          part + "\n" + notice + "\nint f() {\n  return 6;\n}\n"}) {
+      const auto written = check_content(path, kSixFunctions, text);
+      ASSERT_FALSE(written) << text;
+      EXPECT_EQ(written.error().reason, "patch.part_of_file");
+      EXPECT_TRUE(check_content(path, kSixFunctions + ("\n" + notice), text)) << "it has that line";
+      EXPECT_TRUE(check_content(path, part, text)) << "the file is not longer";
+      EXPECT_TRUE(check_content(path, "", text)) << "there is no file";
+    }
   }
   for (const std::string line :
-       {"[lines]", "(see the other lines)", "// truncate", "[1, 2]", "x = [20 lines omitted]"}) {
+       {"[lines]", "(see the other lines)", "// truncate", "[1, 2]", "x = [20 lines omitted]",
+        "[1] Lines with more than 80 chars are wrapped.",
+        "(See chapter 3 for more about long lines and the 2 lines above.)",
+        "# Buffers hold 4096 bytes; anymore is an error."}) {
     EXPECT_TRUE(check_content(path, kSixFunctions, part + "\n" + line + "\n")) << line;
   }
 }
 
-TEST(NumberedLines, NewTextHasNoLineNumbersOfAReader) {
-  const RelPath path = *RelPath::parse("f.cc");
-  const auto listed = [](std::string_view text, const std::string& separator) {
-    std::string out;
-    const Lines lines(text);
-    for (size_t i = 0; i < lines.size(); ++i) {
-      out += "    " + std::to_string(i + 1) + separator + std::string(lines[i]);
-    }
-    return out;
-  };
-  std::string changed = kSixFunctions;
-  changed.replace(changed.find("return 6"), 8, "return 7");
-  for (const std::string separator : {"\t", " | ", "|", ": "}) {
-    const auto written = check_content(path, kSixFunctions, listed(changed, separator));
-    ASSERT_FALSE(written) << separator;
-    EXPECT_EQ(written.error().reason, "patch.doubtful_lines");
-  }
-  EXPECT_TRUE(check_content(path, listed(kSixFunctions, "\t"), listed(changed, "\t")));
-  EXPECT_TRUE(check_content(path, "other\n", listed(changed, "\t")));
-  EXPECT_TRUE(check_content(path, "", listed(changed, "\t")));
-  const std::string old_text = "int b(int x) {\n  x += 1;\n  return x;\n}\n";
-  const std::string new_text = "int b(int x) {\n  x += 2;\n  return x;\n}\n";
-  EXPECT_EQ(result_of(block_with(old_text, listed(new_text, " | "))), "patch.doubtful_lines");
-  EXPECT_EQ(result_of(block_with(listed(old_text, " | "), listed(new_text, " | "))), "staged");
-  EXPECT_EQ(result_of(block_with("  x += 1;\n", "  x += 2;\n")), "staged");
-  EXPECT_EQ(result_of(block_with("  x += 1;\n", "1 | y\n")), "staged");
+TEST(NumberedLines, NewTextMayHaveNumbersBeforeItsLines) {
+  const RelPath path = *RelPath::parse("words");
+  EXPECT_TRUE(check_content(path, "first word\nsecond word\nthird word\n",
+                            "1\tfirst word\n2\tsecond word\n3\tthird word\n"));
+  EXPECT_EQ(result_of(block_with("  x += 1;\n", "  x = 1 | x;\n")), "staged");
+  EXPECT_EQ(result_of(block_with("  x += 1;\n", "1 |   x += 1;\n")), "staged");
 }
 
 TEST(FencedContent, AProgramIsNotWrittenWithItsFence) {
@@ -243,8 +229,9 @@ TEST(FencedContent, AProgramIsNotWrittenWithItsFence) {
   }
   EXPECT_TRUE(check_content(path, fenced, fenced)) << "the file begins so";
   EXPECT_TRUE(check_content(path, "", "```\na\n```\nb\n```\nc\n```\n")) << "several fences";
-  for (const std::string name :
-       {"a.md", "README", "a.markdown", "a.mdx", "a.rst", "a.txt", "prompt"}) {
+  EXPECT_TRUE(check_content(path, "", "```sh title=f.sh\na\n```\n")) << "no plain label";
+  for (const std::string name : {"a.md", "README", "a.txt", "prompt", "prompt.tmpl", "a.j2",
+                                 "a.hbs", "a.prompt", "a.out", "a.golden"}) {
     EXPECT_TRUE(check_content(*RelPath::parse(name), "", fenced)) << name;
   }
 }
