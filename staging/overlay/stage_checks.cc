@@ -559,11 +559,15 @@ Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const 
 
 Result<void> check_letters_stay(const RelPath& path, std::string_view file,
                                 const Splices& splices) {
-  if (splices.all().empty() || !has_other_encoding(file)) return {};
+  // Few places come into question, so the encoding of the whole file is looked at last.
+  const bool has_escapes = file.find('\x1B') != std::string_view::npos;
   const auto cut =
-      std::find_if(splices.all().begin(), splices.all().end(),
-                   [&](const Splice& splice) { return may_be_in_letter(file, splice.offset); });
-  if (cut == splices.all().end()) return {};
+      std::find_if(splices.all().begin(), splices.all().end(), [&](const Splice& splice) {
+        const bool is_behind_high =
+            splice.offset > 0 && static_cast<unsigned char>(file[splice.offset - 1]) >= 0x80;
+        return (is_behind_high || has_escapes) && may_be_in_letter(file, splice.offset);
+      });
+  if (cut == splices.all().end() || !has_other_encoding(file)) return {};
   const auto line =
       1 + std::count(file.begin(), file.begin() + static_cast<int64_t>(cut->offset), '\n');
   return fail(ErrorKind::kRefused, "patch.encoding",
