@@ -286,7 +286,7 @@ JobQueue::~JobQueue() = default;
 
 Result<void> JobQueue::State::connect(const std::string& address) {
   GALLEY_ASSIGN(const NatsOptions options, connection_options(address, config));
-  natsStatus s = natsConnection_Connect(&connection, options.get());
+  natsStatus s = open_connection(&connection, options.get(), config);
   if (s != NATS_OK) {
     return fail(
         connection_error("no connection to the NATS server at " + shown_address(address), s));

@@ -11,6 +11,9 @@ constexpr int64_t kConnectMs = 5'000;
 constexpr int64_t kReconnectWaitMs = 250;
 constexpr int64_t kWriteMs = 10'000;  ///< a server that takes nothing for so long is gone
 constexpr int kReconnectBufferBytes = 8 << 20;
+/// cnats does not send a signature whose first byte is zero: one of 256. Each connection signs
+/// another nonce.
+constexpr int kMostSignatures = 4;
 
 }  // namespace
 
@@ -63,6 +66,16 @@ Result<NatsOptions> connection_options(const std::string& address, const NatsCon
     return connection_error("the address, certificates or keys cannot be used", s);
   }
   return options;
+}
+
+natsStatus open_connection(natsConnection** connection, natsOptions* options,
+                           const NatsConfig& config) {
+  const bool signs = !config.credentials.empty() || !config.nkey.empty();
+  natsStatus s = natsConnection_Connect(connection, options);
+  for (int made = 1; signs && s == NATS_CONNECTION_AUTH_FAILED && made < kMostSignatures; ++made) {
+    s = natsConnection_Connect(connection, options);
+  }
+  return s;
 }
 
 std::string shown_address(const std::string& address) {

@@ -20,6 +20,10 @@ using NatsOptions = std::unique_ptr<natsOptions, NatsOptionsDeleter>;
 /// Errors: kIo `nats.connection`.
 [[nodiscard]] Result<NatsOptions> connection_options(const std::string& address,
                                                      const NatsConfig& config);
+/// Connects with those options. If a key of `config` signs, a refused connection is tried again,
+/// because cnats leaves some signatures out.
+[[nodiscard]] natsStatus open_connection(natsConnection** connection, natsOptions* options,
+                                         const NatsConfig& config);
 /// kIo `nats.jetstream`.
 [[nodiscard]] Error jetstream_error(const std::string& what, natsStatus status);
 /// kIo `nats.connection`.

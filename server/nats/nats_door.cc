@@ -225,7 +225,7 @@ Result<void> NatsDoor::State::connect() {
                                         (text == nullptr ? "" : text));
       },
       this);
-  const natsStatus status = natsConnection_Connect(&connection, made.get());
+  const natsStatus status = open_connection(&connection, made.get(), options.config);
   if (status == NATS_OK) return {};
   return fail(connection_error(
       "no connection to the NATS server at " + shown_address(options.address), status));

@@ -3,14 +3,18 @@ them."""
 
 import base64
 import binascii
+import contextlib
 import fcntl
+import hashlib
 import itertools
 import json
 import os
 import re
 import signal
+import socket
 import ssl
 import subprocess
+import threading
 import unittest
 from pathlib import Path
 
@@ -50,10 +54,11 @@ class Nkey:
 
     PREFIXES = {"user": 20 << 3, "account": 0, "operator": 14 << 3}
     SEED = 18 << 3
+    DER = bytes.fromhex("302e020100300506032b657004220420")
 
-    def __init__(self, kind="user"):
+    def __init__(self, kind="user", seed=None):
         prefix = self.PREFIXES[kind]
-        self.private = openssl("genpkey", "-algorithm", "ed25519", "-outform", "DER")
+        self.private = self.DER + (seed or os.urandom(32))
         public = openssl("pkey", "-inform", "DER", "-pubout", "-outform", "DER", stdin=self.private)
         self.public = self.encoded(bytes([prefix]) + public[-32:])
         self.seed = self.encoded(bytes([self.SEED | prefix >> 5, (prefix & 31) << 3]) + self.private[-32:])
@@ -73,11 +78,52 @@ class Nkey:
             claims["nats"] |= dict.fromkeys(("subs", "data", "payload"), -1)
         parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=")
                  for part in ({"typ": "JWT", "alg": "ed25519-nkey"}, claims)]
+        signature = self.signature(folder, b".".join(parts))
+        return b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+
+    def signature(self, folder, said):
         key, text = folder / "key", folder / "text"
         key.write_bytes(self.private)
-        text.write_bytes(b".".join(parts))
-        signature = openssl("pkeyutl", "-sign", "-rawin", "-keyform", "DER", "-inkey", key, "-in", text)
-        return b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+        text.write_bytes(said)
+        return openssl("pkeyutl", "-sign", "-rawin", "-keyform", "DER", "-inkey", key, "-in", text)
+
+
+class FirstNonce:
+    """Relays connections to a server, and gives the first client a nonce that the server did not choose."""
+
+    def __init__(self, server, nonce):
+        self.to, self.nonce, self.clients = server.port, nonce, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"nats://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):  # the listener is closed
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self._relay, args=(client,), daemon=True).start()
+
+    def _relay(self, client):
+        self.clients += 1
+        is_first = self.clients == 1
+        with client, socket.create_connection(("127.0.0.1", self.to)) as server, server.makefile("rb") as lines:
+            greeting = lines.readline()
+            if is_first:
+                greeting = re.sub(rb'"nonce":"[^"]*"', b'"nonce":"%s"' % self.nonce, greeting)
+            client.sendall(greeting)
+            threading.Thread(target=self._copy, args=(client.recv, server), daemon=True).start()
+            self._copy(lines.read1, client)
+
+    @staticmethod
+    def _copy(read, to):
+        with contextlib.suppress(OSError):  # either side is closed
+            while piece := read(65536):
+                to.sendall(piece)
+            to.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
 
 
 def make_certificates(folder, host="localhost"):
@@ -775,6 +821,19 @@ class Connections(NatsCase):
         self.assertIn(b"chmod 600", failed.stderr)
         file.chmod(0o600)
         self.start_door(server, config)
+        client = self.client(server, user="me", password="it")
+        self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+
+    def test_a_signature_that_begins_with_a_zero_is_made_again(self):
+        own, nonce = Nkey(seed=hashlib.sha256(b"1").digest()), b"BNaL5QjMGQSw1ng"
+        self.assertEqual(own.signature(self.scratch, nonce)[0], 0)
+        server = self.start_server(f"authorization {{ users: [{{ nkey: {own.public} }}, {{ user: me, password: it }}] }}")
+        file = self.scratch / "seed"
+        file.touch(0o600)
+        file.write_text(own.seed)
+        relay = FirstNonce(server, nonce)
+        self.addCleanup(relay.close)
+        self.start_door(server, f'[connection]\nnkey = "{own.public}"\nnkey_seed = "{file}"\n', relay.address)
         client = self.client(server, user="me", password="it")
         self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
 
