@@ -2,10 +2,11 @@
 """Two writers and `galley mcp`: conflicts are listed with their hunks, decided, and committed."""
 
 import json
+import os
 import shutil
-import time
 
 import hostile
+from terminal_session import end_processes, is_running, wait_until
 from test_mcp import McpCase
 
 
@@ -393,11 +394,15 @@ class ChangedRules(McpCase):
         client = self.connect()
         other = client.call("galley_begin")["structuredContent"]["tx"]
         client.call("galley_begin")
-        running = client.request("tools/call", {"name": "Bash", "arguments": {"command": "sleep 4; echo x > made", "tx": other}})
-        time.sleep(2)  # in which the command begins
+        duration = f"4000.{os.getpid()}"
+        self.addCleanup(end_processes, "sleep", duration)
+        running = client.request("tools/call", {"name": "Bash", "arguments": {"command": f"sleep {duration}; echo x > made", "tx": other}})
+        wait_until(lambda: is_running(f"sleep {duration} "), "the command does not begin")
         self.rules('[[policy.rule]]\nname = "no"\npaths = ["a.txt"]\ndecision = "deny"\n')
         waiting = client.request("tools/call", {"name": "Write", "arguments": {"file": "a.txt", "content": "x\n"}})
         answers = {}
+        client.answer_to(client.request("ping"), answers)  # so the server has read the call
+        self.assertTrue(end_processes("sleep", duration))
         self.assertFalse(client.answer_to(running, answers)["result"]["isError"])
         self.assertEqual(answers, {})
         self.assertIn("policy.path", self.text(client.answer_to(waiting)["result"]))
