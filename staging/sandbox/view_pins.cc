@@ -1,12 +1,17 @@
 #include "staging/sandbox/view_pins.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <set>
+#include <string>
 
 #include "base/file_mode.h"
 #include "staging/fs/directory.h"
@@ -81,6 +86,34 @@ class ActingAsOwner {
   ActingAsOwner(const ActingAsOwner&) = delete;
   ActingAsOwner& operator=(const ActingAsOwner&) = delete;
 };
+
+/// Makes a directory and removes it. A child process makes both calls, so that no directory is
+/// left when this process is killed between them. Until then the child has the open files of this
+/// process, so the next committer gets the writer lock afterwards.
+Result<void> make_and_remove(const WritableDirectory& directory, const RelPath& path) {
+  const auto above = directory.open_directory(path.parent());
+  if (!above) return fail(above.error());
+  const int within = (*above)->descriptor();
+  const std::string name(path.name());
+  sigset_t all;
+  sigset_t signals;
+  sigfillset(&all);
+  (void)pthread_sigmask(SIG_SETMASK, &all, &signals);
+  volatile int code = 0;        // the child has our memory, and we wait for its end
+  const pid_t child = vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  if (child == 0) {
+    (void)setsid();  // a signal to our process group does not reach it
+    if (mkdirat(within, name.c_str(), kPrivateDirectory) != 0 ||
+        unlinkat(within, name.c_str(), AT_REMOVEDIR) != 0) {
+      code = errno;
+    }
+    _exit(0);
+  }
+  if (child < 0) code = errno;
+  if (child > 0) (void)waitpid(child, nullptr, 0);
+  (void)pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+  return code == 0 ? Result<void>() : fail(os_error(code, "cannot hide from the run:", path.str()));
+}
 
 class Pinning {
  public:
@@ -157,8 +190,7 @@ class Pinning {
     if (is_there) return {};  // a whiteout, or just made
     {
       const ActingAsOwner owner(shown);
-      auto forgotten = view_.mount.make_directory(path, kPrivateDirectory);
-      if (forgotten) forgotten = view_.mount.remove_directory(path);
+      const auto forgotten = make_and_remove(view_.mount, path);
       if (!forgotten && !is_race(forgotten.error())) return forgotten;
     }
     const auto hidden = make_whiteout(view_.upper, path);

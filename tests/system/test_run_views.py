@@ -12,6 +12,7 @@ import time
 import hostile
 from live_shell import PipedShell, TypedShell
 from support import GALLEY
+from terminal_session import wait_until
 from test_run import RunCase
 
 # The whole tree: kinds, modes, links and contents.
@@ -294,6 +295,7 @@ class Killed(ViewCase):
         time.sleep(milliseconds / 1000)
         process.kill()
         process.wait()
+        wait_until(lambda: self.is_free(self.work / ".galley" / "lock"), "a dead process holds its lock")
 
 
 if __name__ == "__main__":

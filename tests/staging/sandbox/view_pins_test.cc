@@ -4,9 +4,16 @@
 #include "staging/sandbox/view_pins.h"
 
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/clock.h"
 #include "staging/sandbox/absorb.h"
@@ -19,6 +26,51 @@ namespace {
 
 /// Whether the view has looked at a path before it was pinned.
 enum class Cached : uint8_t { kNo, kYes };
+
+/// Whether the system call at which a traced process has stopped is the end of mkdirat(2).
+bool has_made_directory(pid_t stopped, std::map<pid_t, uint64_t>& entered) {
+  struct __ptrace_syscall_info call {};
+  if (ptrace(PTRACE_GET_SYSCALL_INFO, stopped, sizeof call, &call) <= 0) return false;
+  if (call.op == PTRACE_SYSCALL_INFO_ENTRY) entered[stopped] = call.entry.nr;
+  return call.op == PTRACE_SYSCALL_INFO_EXIT && entered[stopped] == SYS_mkdirat;
+}
+
+/// Does `work` in a process, and kills that process when it, or a child of it, has made a
+/// directory. Returns after the end of both, and whether a directory was made.
+bool kill_after_mkdir(const std::function<void()>& work) {
+  const pid_t committer = fork();
+  GALLEY_CHECK(committer >= 0);
+  if (committer == 0) {
+    (void)ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    (void)raise(SIGSTOP);
+    work();
+    _exit(0);
+  }
+  int status = 0;
+  GALLEY_CHECK(waitpid(committer, &status, 0) == committer && WIFSTOPPED(status));
+  const intptr_t options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK |
+                           PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE;
+  GALLEY_CHECK(ptrace(PTRACE_SETOPTIONS, committer, nullptr, options) == 0);
+  GALLEY_CHECK(ptrace(PTRACE_SYSCALL, committer, nullptr, nullptr) == 0);
+  bool is_made = false;
+  std::set<pid_t> living = {committer};
+  std::map<pid_t, uint64_t> entered;
+  while (!living.empty()) {
+    const pid_t stopped = waitpid(-1, &status, __WALL);
+    if (stopped < 0) break;
+    if (!WIFSTOPPED(status)) {
+      living.erase(stopped);
+      continue;
+    }
+    living.insert(stopped);
+    if (WSTOPSIG(status) == (SIGTRAP | 0x80) && has_made_directory(stopped, entered)) {
+      is_made = true;
+      (void)kill(committer, SIGKILL);
+    }
+    (void)ptrace(PTRACE_SYSCALL, stopped, nullptr, nullptr);
+  }
+  return is_made;
+}
 
 class ViewPins : public testing::TestWithParam<Cached> {
  protected:
@@ -273,6 +325,16 @@ TEST_P(ViewPins, NothingIsMadeBelowALinkOfTheView) {
   pin({"d/e/y"}, {"d/e/new"});
   EXPECT_FALSE(workspace_.exists("new"));
   EXPECT_EQ(view_->call({"link", "d/e"}), "ok../..");
+}
+
+TEST_P(ViewPins, ACommitterKilledWhileItHidesANewNameLeavesNothing) {
+  look({"new"});
+  ASSERT_TRUE(kill_after_mkdir([&] { pin({}, {"new"}); }));
+  EXPECT_EQ(view_->list(""), "ok d f g l");
+  pin({}, {"new"});
+  workspace_.write("new", "of somebody");
+  EXPECT_EQ(view_->list(""), "ok d f g l");
+  EXPECT_EQ(view_->call({"write", "new", "mine"}), "ok");
 }
 
 TEST_P(ViewPins, PinsAreNotEffectsOfTheCommand) {
