@@ -52,6 +52,9 @@ RunReport report_of(const RunNote& note, const RunCapture& capture) {
     report.notes.push_back("git commits in repositories below the workspace's own are dropped: " +
                            join_some(capture.report.nested_git, kMaxNamedEffects));
   }
+  if (!capture.report.other_bits.empty()) {
+    report.notes.push_back(kOtherBitsNote + join_some(capture.report.other_bits, kMaxNamedEffects));
+  }
   if (!capture.report.left_special.empty()) {
     report.notes.push_back("deleted by it, but no edit deletes a socket, FIFO or device: " +
                            join_some(capture.report.left_special, kMaxNamedEffects));

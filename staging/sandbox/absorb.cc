@@ -90,6 +90,7 @@ class Absorption {
   Result<Below> look_for_marks(const Directory& opened, const RelPath& path, Below below);
   Result<bool> is_committed_since(const Directory& opened, const RelPath& path) const;
   Result<void> replace_directory(const Directory& opened, const RelPath& path);
+  Result<void> note_other_bits(const RelPath& path, const FileStat& found);
   Result<void> remove(const RelPath& path, const Node& now);
   Result<void> put(const RelPath& path, const Node& node, const Node& now, int64_t mtime_ns = 0);
   void note_ignored(const RelPath& path);
@@ -170,6 +171,21 @@ Result<void> Absorption::note_acl(const Place& at, const RelPath& path, const No
   }
   const uint32_t others = found.mode & ~(kGroupRights << kGroupShift);
   modes_without_acl_[path] = others | (found.mode & *rights << kGroupShift);
+  return {};
+}
+
+/// A directory on disk keeps its setuid, setgid and sticky bits, and a new one gets the setgid bit
+/// of the directory above it. Bits that are gone are not reported: some views show none of them.
+Result<void> Absorption::note_other_bits(const RelPath& path, const FileStat& found) {
+  const auto there = reachable_stat(overlay_.workspace(), path);
+  const bool is_on_disk = there && there->kind == FileKind::kDirectory;
+  uint32_t has = is_on_disk ? there->mode & kSpecialBits : 0;
+  if (!is_on_disk) {
+    GALLEY_ASSIGN(const auto above, layer_.at(path.parent()));
+    GALLEY_ASSIGN(const FileStat parent, above->stat(RelPath::root()));
+    has = parent.mode & kSetGroupId;
+  }
+  if ((found.mode & kSpecialBits & ~has) != 0) report_.other_bits.push_back(path.str());
   return {};
 }
 
@@ -551,6 +567,7 @@ Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
   if (ignored) return set_aside(path);
   GALLEY_ASSIGN(const FileStat look, stat(path));
   GALLEY_ASSIGN(const Node now, overlay_.node_without_content(path));
+  GALLEY_TRY(note_other_bits(path, look));
   const Node found{FileKind::kDirectory, look.mode & kPermissionBits, {}, 0};
   GALLEY_TRY(open_closed(path, found.mode));
   Below inner = below;

@@ -69,8 +69,11 @@ struct AbsorbReport {
   /// Others that did not exist; none at the root that is named `.git` or `.galley`.
   std::vector<std::string> new_protected;
   std::vector<std::string> left_special;  ///< special files that were deleted, but stay
-  std::vector<RefusedEffect> refused;     ///< not empty: the overlay is unchanged
-  bool has_cut_files = false;             ///< some were cut off at AbsorbRules::max_file_bytes
+  /// Directories below the root that got a setuid, setgid or sticky bit. A change has none of these
+  /// bits, so this is not staged.
+  std::vector<std::string> other_bits;
+  std::vector<RefusedEffect> refused;  ///< not empty: the overlay is unchanged
+  bool has_cut_files = false;          ///< some were cut off at AbsorbRules::max_file_bytes
   /// Of a live run: files that overlayfs copied up and that are still as on disk. A program may
   /// have only opened them. Their contents are in the overlay's store.
   std::vector<std::pair<RelPath, Node>> copies;

@@ -9,6 +9,11 @@
 #include "staging/overlay/change_set.h"
 
 namespace galley {
+namespace {
+
+constexpr size_t kMaxNamedDirectories = 5;
+
+}  // namespace
 
 CommandLimits AskedLimits::with_defaults() const {
   CommandLimits limits;
@@ -73,6 +78,9 @@ std::vector<std::string> CommandResult::losses() const {
                     "sandbox.propose_ignored is true",
                     printable_line(ignored_path),
                     ignored_paths > 1 ? " and " + counted(ignored_paths - 1, "more path") : ""));
+  }
+  if (!other_bits.empty()) {
+    all.push_back(kOtherBitsNote + printable_line(join_some(other_bits, kMaxNamedDirectories)));
   }
   if (protected_paths > 0) {
     const uint64_t more = protected_paths - protected_names.size();

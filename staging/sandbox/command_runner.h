@@ -178,6 +178,10 @@ struct LostWithCommand {
 /// Shells report a program that signal n ended as exit status kSignalStatusBase + n.
 inline constexpr int kSignalStatusBase = 128;
 
+/// Before the names of AbsorbReport::other_bits.
+inline constexpr const char* kOtherBitsNote =
+    "setuid, setgid and sticky bits of directories are never changed: ";
+
 struct CommandResult {
   std::optional<int> exit_code;    ///< absent when a signal ended it
   std::optional<int> exit_signal;  ///< present when a signal ended it
@@ -198,6 +202,7 @@ struct CommandResult {
   uint64_t protected_paths = 0;  ///< .git, .galley or .sage: dropped
   std::string ignored_path;      ///< the first, if there is one
   std::vector<std::string> protected_names;  ///< as in AbsorbReport
+  std::vector<std::string> other_bits;       ///< as in AbsorbReport
   std::string full_folder;  ///< where it wrote, if no space was left there at its end; else empty
   std::vector<RefusedEffect> refused;      ///< not empty: nothing was staged
   std::vector<std::string> refused_hosts;  ///< `host:port` that were asked for, not in `hosts`

@@ -98,6 +98,7 @@ Result<void> ReadBack::absorb(const Command& command, const FinishedLayer& layer
   result.protected_paths = report->protected_paths;
   result.ignored_path = std::move(report->first_ignored);
   result.protected_names = std::move(report->protected_names);
+  result.other_bits = std::move(report->other_bits);
   return {};
 }
 

@@ -372,6 +372,16 @@ class Exec(SystemCase):
             said = self.galley("exec", option, "--", "sh", "-c", "mkdir build; echo 1 > build/x", expect=0).stderr.decode()
             self.assertIn("git ignores 'build", said)
 
+    def test_bits_of_a_folder_that_are_not_staged_are_named(self):
+        self.need_walls()
+        (self.work / "shared").mkdir()
+        says = b"setuid, setgid and sticky bits of directories are never changed: new, shared"
+        for arguments in (("exec", "--commit"), ("run", "--commit")):
+            done = self.galley(*arguments, "--", "sh", "-c", "chmod +t shared; mkdir -p new; chmod 1777 new; echo x >> file", expect=0)
+            self.assertIn(says, done.stderr)
+            self.assertEqual([(self.work / name).stat().st_mode & 0o7777 for name in ("shared", "new")], [0o755, 0o777])
+        self.assertNotIn(b"sticky", self.galley("exec", "--commit", "--", "sh", "-c", "chmod 700 shared", expect=0).stderr)
+
     def test_effects_are_handled_as_usual_after_the_reader_of_the_output_ended(self):
         self.need_walls()
         for option, outcome in (("--commit", b"is kept"), ("--begin", b"is dropped"), ("--keep-on-failure", b"is kept")):

@@ -110,6 +110,25 @@ TEST_F(AbsorbTest, ADeletedSpecialFileIsLeftIfTheRulesSaySo) {
   EXPECT_EQ(changes(), (std::vector<std::string>{"D a", "D d/b", "D d/c", "D d/e", "D d/e/f"}));
 }
 
+TEST_F(AbsorbTest, BitsOfADirectoryThatAChangeDoesNotHaveAreNamed) {
+  const auto make = [](const TempDirectory& tree, const char* path, uint32_t mode) {
+    const auto made = tree.directory().make_directory(rel(path), 0755);
+    ASSERT_TRUE(made || made.error().os_error == EEXIST) << path;
+    ASSERT_TRUE(tree.directory().set_mode(rel(path), mode)) << path;
+  };
+  for (const char* path : {"kept", "less"}) make(workspace_, path, 01777);
+  make(workspace_, "group", 02775);
+  make(upper_, "d", 01755);          // added
+  make(upper_, "kept", 01755);       // as on disk, with another mode
+  make(upper_, "less", 0777);        // removed
+  make(upper_, "group", 02775);      // as on disk
+  make(upper_, "group/in", 02775);   // by the directory above it
+  make(upper_, "group/own", 04775);  // a new one
+  const AbsorbReport report = absorb();
+  EXPECT_EQ(report.other_bits, (std::vector<std::string>{"d", "group/own"}));
+  EXPECT_EQ(changes(), (std::vector<std::string>{"A group/in", "A group/own", "M kept"}));
+}
+
 TEST_F(AbsorbTest, AFileDoesNotReplaceADirectoryWithASpecialFile) {
   ASSERT_EQ(mkfifo((workspace_.path() + "/d/fifo").c_str(), 0600), 0);
   upper_.write("d", "file");
