@@ -207,7 +207,8 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
 }
 
 Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
-                                              std::vector<AuditMembers> records, bool is_new) {
+                                              std::vector<AuditMembers> records, bool is_new,
+                                              const std::string& anchor) {
   auto opened = directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate);
   if (!opened && is_no_file(opened.error())) return damaged(opened.error().message);
   if (!opened) return fail(opened.error());
@@ -234,8 +235,16 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
       lines = linked(gap_record(tail, cut, head, clock_->wall_ns()), position);
     }
     if (cut > 0) GALLEY_TRY(log->truncate(end));
+    if (!head && !is_new && position.seq > 0) {
+      // Records that are missing at the end of the log were not noticed.
+      lines += linked(gap("the anchor of the log was missing",
+                          {{"anchor", anchor.empty() ? "missing" : anchor}}, clock_->wall_ns()),
+                      position);
+    }
   }
   for (AuditMembers& record : records) lines += linked(std::move(record), position);
+  // The anchor is there before the first record, so one that is missing later was lost.
+  if (!head && !is_new && stat.size == 0) GALLEY_TRY(write_audit_head(head_file, AuditHead()));
   GALLEY_TRY(log->write_at(end, lines));
   GALLEY_TRY(write_audit_head(head_file, {position, end + lines.size()}));
   // Makes its name durable once; settle() makes its contents durable.
@@ -399,7 +408,7 @@ Result<std::string> AuditLog::begin_new_log() {
   GALLEY_ASSIGN(const std::string anchor, clear_place_of_head(*directory_, head_));
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
   GALLEY_ASSIGN(const auto head, read_audit_head(*head_file));
-  const auto mended = append_locked(*head_file, {});
+  const auto mended = append_locked(*head_file, {}, false, anchor);
   if (!mended && mended.error().reason != "audit.damaged") return fail(mended.error());
   const auto found = verify_locked(head_file.get());
   if (!found && found.error().reason != "audit.malformed") return fail(found.error());
@@ -407,12 +416,7 @@ Result<std::string> AuditLog::begin_new_log() {
       mended && found &&
       std::all_of(found->defects.begin(), found->defects.end(),
                   [](const AuditDefect& defect) { return defect.reason == "audit.lost"; });
-  if (is_sound && !head && !anchor.empty()) {
-    // Without its anchor, records that are missing at the end of the log are not noticed.
-    GALLEY_TRY(append_locked(*head_file, {gap("another object was in the place of the anchor",
-                                              {{"anchor", anchor}}, clock_->wall_ns())}));
-    GALLEY_TRY(sync());
-  }
+  if (is_sound && !head) GALLEY_TRY(sync());
   if (is_sound) return std::string();
   nlohmann::ordered_json output;
   GALLEY_ASSIGN(const auto whole, hash_of_log(*directory_));
@@ -477,7 +481,17 @@ Result<AuditVerification> AuditLog::verify_locked(File* head_file) const {
   auto read = for_each_audit_line(
       *directory_, name_of(kLogName),
       [&](std::string_view line, bool is_whole) { check.take(line, is_whole); });
-  if (read) return check.finish();
+  if (read) {
+    AuditVerification found = check.finish();
+    if (!head && found.records > 0) {
+      found.defects.push_back(
+          {0, 0, "audit.truncated",
+           "the anchor of the log is missing or cannot be read: a power loss, or another program "
+           "removed it, so records at the end may be missing; `galley doctor --repair` notes that "
+           "in the log"});
+    }
+    return found;
+  }
   const Error& error = read.error();
   if (!is_no_file(error)) return fail(error);
   AuditVerification found;

@@ -199,7 +199,7 @@ class AuditLog final : public AuditSink {
   [[nodiscard]] Result<bool> is_there() const;
   /// If `is_new`, the anchor is of an earlier log and is replaced without being compared.
   Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<AuditMembers> records,
-                                      bool is_new = false);
+                                      bool is_new = false, const std::string& anchor = "");
 
   const WritableDirectory* directory_;
   const Clock* clock_;

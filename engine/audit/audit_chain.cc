@@ -57,7 +57,8 @@ std::string gap_in(const json& record) {
     return "records before it were lost";
   }
   if (is_object && output->contains("anchor")) {
-    return "records before it may have been lost, because the anchor of the log was replaced";
+    return "records before it may have been lost, because the anchor of the log was missing or "
+           "replaced";
   }
   return "bytes before it were cut off; no record is known to be lost";
 }

@@ -1,9 +1,11 @@
 #include "engine/audit/audit.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -217,12 +219,48 @@ TEST_F(AuditTest, AppendingToATruncatedLogRecordsHowManyRecordsAreLost) {
   EXPECT_EQ(defects(), "audit.lost@2/2");
 }
 
-TEST_F(AuditTest, ALogWithoutItsHeadContinuesAfterItsLastRecord) {
-  append(3);
-  put("", "audit.head");
-  append(1);
-  EXPECT_EQ(lines().size(), 4U);
-  EXPECT_EQ(defects(), "");
+TEST_F(AuditTest, ALogWithoutItsHeadContinuesWithARecordThatSaysSo) {
+  const auto spoils = std::vector<std::function<void()>>{
+      [this] { put("", "audit.head"); }, [this] { put("something else\n", "audit.head"); },
+      [this] { ASSERT_TRUE(directory_->remove_file(*RelPath::parse("audit.head"))); }};
+  for (size_t done = 0; done < spoils.size(); ++done) {
+    append(3);
+    spoils[done]();
+    const auto before = log_.verify();
+    ASSERT_TRUE(before && !before->defects.empty());
+    EXPECT_FALSE(before->is_intact());
+    EXPECT_THAT(before->defects.back().message, testing::HasSubstr("anchor of the log is missing"));
+    append(1);
+    EXPECT_EQ(lines().size(), (done + 1) * 5);
+    const auto gap = nlohmann::json::parse(lines()[done * 5 + 3]);
+    EXPECT_EQ(gap["kind"], "audit.gap");
+    EXPECT_EQ(gap["output"]["anchor"], "missing");
+    const auto after = log_.verify();
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->defects.size(), done + 1);
+    EXPECT_TRUE(after->is_intact());
+  }
+}
+
+TEST_F(AuditTest, AKillDuringTheFirstRecordLooksLikeNoLoss) {
+  bool is_over = false;
+  for (size_t at = 1; !is_over; ++at) {
+    const auto plan = std::make_shared<FaultPlan>();
+    const auto disk = make_fault_directory(make_memory_directory(), plan);
+    plan->at = at;
+    plan->kills = true;
+    const RelPath head = *RelPath::parse("audit.head");
+    is_over = AuditLog(*disk, clock_, head).append(event("exec-1")).has_value();
+    *plan = FaultPlan();
+    AuditLog log(*disk, clock_, head);
+    const auto found = log.verify();
+    if (found) {
+      EXPECT_TRUE(found->defects.empty()) << at << ": " << found->defects.front().message;
+    }
+    ASSERT_TRUE(log.append(event("exec-2")));
+    const auto bytes = read_file(*disk, *RelPath::parse("audit.jsonl"), limits::kMaxFileBytes);
+    EXPECT_EQ(bytes->find("audit.gap"), std::string::npos) << at;
+  }
 }
 
 TEST_F(AuditTest, AHeadOlderThanTheLogIsNotADefect) {
