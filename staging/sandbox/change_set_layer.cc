@@ -62,7 +62,7 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
   const ContentId id = change_set_id(changes);
   if (has_root_ && id == shown_id_) return {};
   if (!has_root_) {
-    GALLEY_TRY(set_root_like(*directory_, *workspace_));
+    GALLEY_TRY(set_root_like(*directory_, *workspace_, false));
     has_root_ = true;
   }
   reset_.clear();

@@ -60,7 +60,7 @@ Result<void> LayerHomes::prepare(const Directory& workspace, LayerUse use) const
   GALLEY_TRY(empty_folder(upper_, "run"));
   GALLEY_TRY(empty_folder(lower(), "changes"));
   GALLEY_ASSIGN(const auto scratch, open_scratch());
-  GALLEY_TRY(set_root_like(*scratch, workspace));
+  GALLEY_TRY(set_root_like(*scratch, workspace, false));
   if (use == LayerUse::kCopy) return {};
   auto hidden = make_whiteout(*scratch, *RelPath::parse(".galley"));
   if (!hidden && hidden.error().os_error == EEXIST) return {};

@@ -147,9 +147,10 @@ Result<void> set_owner_like(const WritableDirectory& directory, const RelPath& p
   return why;
 }
 
-Result<void> set_root_like(const WritableDirectory& layer, const Directory& workspace) {
+Result<void> set_root_like(const WritableDirectory& layer, const Directory& workspace,
+                           bool is_upper) {
   GALLEY_ASSIGN(const FileStat root, workspace.stat(RelPath::root()));
-  if (fchmod(layer.descriptor(), root.mode) != 0 ||
+  if (fchmod(layer.descriptor(), root.mode | (is_upper ? 0U : kOwnerAll)) != 0 ||
       (geteuid() == 0 && fchown(layer.descriptor(), root.uid, root.gid) != 0)) {
     return os_error(errno, "cannot prepare a layer", "");
   }

@@ -21,9 +21,11 @@ inline constexpr const char* kOpaqueMark = "user.overlay.opaque";
 /// Errors: kIo; `os_error` is EEXIST when the path exists, EPERM where whiteouts cannot be made.
 [[nodiscard]] Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& path);
 
-/// Gives the root of `layer` the mode and the owner of the workspace's root, which it covers.
-[[nodiscard]] Result<void> set_root_like(const WritableDirectory& layer,
-                                         const Directory& workspace);
+/// Gives the root of `layer` the mode and the owner of the workspace's root, which it covers. A
+/// command sees those of the upper layer. The owner can write to the layers below it, with any
+/// mode of the workspace's root.
+[[nodiscard]] Result<void> set_root_like(const WritableDirectory& layer, const Directory& workspace,
+                                         bool is_upper);
 
 /// Gives `path` the owner of `like` if this process is root; does nothing for other users.
 [[nodiscard]] Result<void> set_owner_like(const WritableDirectory& directory, const RelPath& path,

@@ -121,7 +121,7 @@ Result<void> prepare_upper(const std::string& place, const Directory& below) {
     GALLEY_TRY(set_owner_like(*home, known(name), root));
   }
   GALLEY_ASSIGN(const auto opened, home->open_writable_directory(known("upper")));
-  return set_root_like(*opened, below);
+  return set_root_like(*opened, below, true);
 }
 
 /// The layers over folders of the host.
@@ -161,7 +161,7 @@ Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& worksp
   GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
   GALLEY_TRY(make_directories(*lower, known("scratch"), kPrivateDirectory));
   GALLEY_ASSIGN(const auto scratch, lower->open_writable_directory(known("scratch")));
-  GALLEY_TRY(set_root_like(*scratch, workspace));
+  GALLEY_TRY(set_root_like(*scratch, workspace, false));
   const auto hidden = make_whiteout(*scratch, known(".galley"));
   if (!hidden && hidden.error().os_error != EEXIST) return hidden;
   return prepare_upper(homes.upper, workspace);

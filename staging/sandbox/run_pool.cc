@@ -45,7 +45,7 @@ Result<RunPool::RunDirectory> RunPool::make_directory() {
   }
   GALLEY_ASSIGN(const RelPath upper, RelPath::parse(path.str() + "/upper"));
   GALLEY_ASSIGN(const auto opened, home.open_writable_directory(upper));
-  GALLEY_TRY(set_root_like(*opened, *workspace_));
+  GALLEY_TRY(set_root_like(*opened, *workspace_, true));
   return RunDirectory{path, root};
 }
 

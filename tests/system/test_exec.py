@@ -382,6 +382,28 @@ class Exec(SystemCase):
             self.assertEqual([(self.work / name).stat().st_mode & 0o7777 for name in ("shared", "new")], [0o755, 0o777])
         self.assertNotIn(b"sticky", self.galley("exec", "--commit", "--", "sh", "-c", "chmod 700 shared", expect=0).stderr)
 
+    def test_a_workspace_that_its_owner_may_not_write_is_seen_as_it_is(self):
+        self.need_walls()
+        below = self.work / "below"
+        below.mkdir()
+        (below / "b").write_text("b\n")
+        self.galley("exec", "--commit", "--", "sh", "-c", "echo x > file", expect=0)
+        for folder in (below, self.work):
+            folder.chmod(0o555)
+            self.addCleanup(folder.chmod, 0o755)
+        script = ("stat -c %a . below; touch new 2>&- || echo no; touch below/new 2>&- || echo no; rm -f file 2>&- || echo no; "
+                  "echo more >> below/b; echo more >> file")
+        for arguments in (("exec", "--begin"), ("run", "--keep")):
+            for _ in range(2):
+                done = self.galley(*arguments, "--", "sh", "-c", script, expect=0)
+                self.assertEqual(done.stdout, b"555\n555\nno\nno\nno\n")
+                [one] = json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"]
+                self.assertEqual(one["changes"], 2)
+                self.galley("rollback", "--tx", one["tx"], expect=0)
+        self.assertEqual([path.name for path in self.work.glob("**/new")], [])
+        self.work.chmod(0o755)
+        shutil.rmtree(self.work / ".galley")
+
     def test_effects_are_handled_as_usual_after_the_reader_of_the_output_ended(self):
         self.need_walls()
         for option, outcome in (("--commit", b"is kept"), ("--begin", b"is dropped"), ("--keep-on-failure", b"is kept")):
