@@ -1,10 +1,13 @@
 #include "staging/sandbox/host_folders.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdlib>
+#include <functional>
 
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/resolve_program.h"
@@ -60,6 +63,35 @@ std::vector<std::string> own_path() {
     start = end + 1;
   }
   return folders;
+}
+
+/// Looks a path up part by part, as the kernel does, and returns it without links. `see` is called
+/// with each part, also those of the targets of links, and with what is then looked up below it.
+std::string look_up(std::string rest,
+                    const std::function<void(const std::string&, const std::string&)>& see) {
+  constexpr int kMaxLinks = 40;  // as in the kernel
+  std::string real;
+  for (int links = 0;;) {
+    const size_t begin = rest.find_first_not_of('/');
+    if (begin == std::string::npos) return real;
+    const size_t end = std::min(rest.find('/', begin), rest.size());
+    const std::string name = rest.substr(begin, end - begin);
+    rest.erase(0, end);
+    while (rest.ends_with("/") || rest.ends_with("/.")) rest.resize(rest.rfind('/'));
+    if (name == ".") continue;
+    if (name == "..") {
+      real.resize(real.empty() ? 0 : real.rfind('/'));
+      continue;
+    }
+    const std::string at = real + "/" + name;
+    see(at, rest);
+    char target[PATH_MAX];
+    const ssize_t size = readlink(at.c_str(), target, sizeof target);
+    const bool is_link = size > 0 && ++links <= kMaxLinks;
+    if (!is_link) real = at;
+    if (is_link && target[0] == '/') real.clear();
+    if (is_link) rest.insert(0, target, static_cast<size_t>(size));
+  }
 }
 
 bool is_there(const std::string& path, mode_t kind) {
@@ -126,21 +158,13 @@ std::string program_search_path(const std::vector<std::string>& readable) {
 std::vector<std::string> search_folders_in(const std::string& place) {
   std::vector<std::string> found;
   for (const std::string& folder : own_path()) {
-    const std::string whole = normalized_path(folder);
     // The first part that is in `place`: a program that writes there can also replace it.
-    for (size_t end = 0; end != whole.npos;) {
-      end = whole.find('/', end + 1);
-      const std::string part = whole.substr(0, end);
-      const std::string above = part.substr(0, part.rfind('/'));
-      const std::string at =
-          (above.empty() ? above : real_program_path(above)) + part.substr(part.rfind('/'));
-      if (!at.starts_with(place + "/")) continue;
-      found.push_back(end == whole.npos ? at : at + whole.substr(end));
-      break;
-    }
-    const std::string real = real_program_path(whole);
-    const bool is_new = found.empty() || found.back() != real;
-    if (is_new && (real + "/").starts_with(place + "/")) found.push_back(real);
+    std::string first;
+    const std::string real = look_up(folder, [&](const std::string& at, const std::string& rest) {
+      if (first.empty() && at.starts_with(place + "/")) first = at + rest;
+    });
+    if (!first.empty()) found.push_back(first);
+    if (first != real && (real + "/").starts_with(place + "/")) found.push_back(real);
   }
   return found;
 }

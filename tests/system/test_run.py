@@ -920,6 +920,16 @@ class Walls(RunCase):
         linked = {**search, "PATH": f"{home}/mine:{os.environ['PATH']}"}
         self.galley("run", "--drop", "--allow-write", dots, "--", "sh", "-c", script, dots, env=linked, expect=0)
         self.assertFalse((dots / "bin/program").exists())
+        # Who may write where the second of two links is can let it lead elsewhere.
+        chain = self.scratch / "chain"
+        chain.mkdir()
+        (chain / "second").symlink_to("../tools/sbin")
+        (home / "first").symlink_to(chain / "second")
+        linked["PATH"] = f"{home}/first:{os.environ['PATH']}"
+        said = self.galley("run", "--allow-write", chain, "--", "true", env=linked, expect=2)
+        self.assertIn(b"this machine runs programs from", said.stderr)
+        self.galley("run", "--drop", "--allow-write", tools, "--", "sh", "-c", script, tools, env=linked, expect=0)
+        self.assertFalse((tools / "sbin/program").exists())
         (home / ".new").mkdir()
         for option, place in (("--allow-write", home / ".new"), ("--layer", home / ".deep"), ("--layer", home / ".linked")):
             with self.subTest(option=option, place=place):
