@@ -88,6 +88,8 @@ void McpDialogue::ask_initialize() {
 void McpDialogue::ask_list(Step step) {
   list_changed_ = false;
   pages_ = 0;
+  cursors_.clear();
+  ended_by_empty_ = false;
   ++readings_;
   reply_.definitions.clear();
   ask("tools/list", ordered_json::object(), step);
@@ -260,7 +262,10 @@ void McpDialogue::take_hello(const RpcMessage& message) {
   ask_list(Step::kList);
 }
 
+/// An empty cursor is a cursor, but some servers mean the end of the list. Asked for it, they
+/// refuse it, or begin again: then each tool and the next cursor are known.
 void McpDialogue::take_page(const RpcMessage& message) {
+  if (message.error && ended_by_empty_) return judge_list();
   if (message.error) {
     return end_garbage("refused to list its tools: " + server_words(message.error->message));
   }
@@ -269,6 +274,15 @@ void McpDialogue::take_page(const RpcMessage& message) {
   if (!is_object || tools == message.result.end() || !tools->is_array()) {
     return end_garbage("listed no 'tools'");
   }
+  const auto& known = reply_.definitions;
+  const std::string next = text_member(message.result, "nextCursor");
+  const bool begins_again = ended_by_empty_ &&
+                            (!tools->empty() || next.empty() || cursors_.contains(next)) &&
+                            std::all_of(tools->begin(), tools->end(), [&](json tool) {
+                              if (tool.is_object()) tool.erase("_meta");
+                              return std::find(known.begin(), known.end(), tool) != known.end();
+                            });
+  if (begins_again) return judge_list();
   for (const json& tool : *tools) {
     if (!tool.is_object() || text_member(tool, "name").empty()) {
       return end_garbage("listed a tool without a name");
@@ -280,9 +294,19 @@ void McpDialogue::take_page(const RpcMessage& message) {
     reply_.definitions.push_back(tool);
     reply_.definitions.back().erase("_meta");
   }
-  const std::string cursor = text_member(message.result, "nextCursor");
-  if (cursor.empty()) return judge_list();
+  take_cursor(message.result);
+}
+
+void McpDialogue::take_cursor(const json& page) {
+  const auto next = page.find("nextCursor");
+  if (next == page.end() || next->is_null()) return judge_list();
+  if (!next->is_string()) return end_garbage("lists its tools with a cursor that is not text");
+  const auto& cursor = next->get_ref<const std::string&>();
+  if (!cursors_.insert(cursor).second) {
+    return end_garbage("lists its tools with the cursor '" + server_words(cursor) + "' twice");
+  }
   if (++pages_ >= kMaxListPages) return end_garbage("does not end the list of its tools");
+  ended_by_empty_ = cursor.empty();
   ordered_json params;
   params["cursor"] = cursor;
   ask("tools/list", std::move(params), step_);

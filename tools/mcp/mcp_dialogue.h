@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,6 +87,7 @@ class McpDialogue {
   void note_server(const nlohmann::json& from, const char* key);
   void take_hello(const RpcMessage& message);
   void take_page(const RpcMessage& message);
+  void take_cursor(const nlohmann::json& page);
   void take_result(RpcMessage message);
   void judge_list();
   void ask(std::string_view method, nlohmann::ordered_json params, Step step);
@@ -107,6 +109,8 @@ class McpDialogue {
   bool is_stateless_ = false;
   bool list_changed_ = false;
   size_t pages_ = 0;
+  std::set<std::string> cursors_;  ///< asked for in this reading
+  bool ended_by_empty_ = false;    ///< the cursor asked for was empty: perhaps there is no page
   size_t readings_ = 0;
   size_t requests_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,13 @@ class McpDialogues : public ::testing::Test {
     const json& id = request["id"];
     if (method == "initialize") return response(id, hello(version_));
     if (method == "server/discover") return probe_.is_null() ? error(id, -32601, "no") : probe_;
+    if (method == "tools/list" && !pages_.empty()) {
+      const json asked = request["params"].value("cursor", json());
+      cursors_.push_back(asked);
+      const auto page = pages_.find(asked);
+      return page == pages_.end() ? error(id, refusal_, "no such page")
+                                  : response(id, page->second);
+    }
     if (method == "tools/list") return response(id, {{"tools", tools_}});
     return response(id, result_);
   }
@@ -91,8 +99,11 @@ class McpDialogues : public ::testing::Test {
   json tools_ = json::array({kEcho});
   json result_ = {{"content", json::array({{{"type", "text"}, {"text", "x"}}})}};
   json probe_ = nullptr;
-  std::string preface_;     ///< written before the first answer
-  std::string after_call_;  ///< written behind that of the call
+  std::map<json, json> pages_;  ///< of the list, by their cursors; null: the first
+  std::vector<json> cursors_;   ///< that were asked for
+  int refusal_ = -32602;        ///< the code of the error about an unknown cursor
+  std::string preface_;         ///< written before the first answer
+  std::string after_call_;      ///< written behind that of the call
   std::vector<json> answers_;
   bool is_over_ = false;
   Result<McpReply> outcome_ = McpReply();
@@ -319,13 +330,78 @@ TEST_F(McpDialogues, TooManyPagesOfAListAreAnError) {
         continue;
       }
       ++pages;
-      back += response(message["id"], {{"tools", json::array()}, {"nextCursor", "more"}}).dump();
+      const std::string next = "more " + std::to_string(pages);
+      back += response(message["id"], {{"tools", json::array()}, {"nextCursor", next}}).dump();
       back += "\n";
     }
     said = dialogue.take(back);
   }
   EXPECT_EQ(pages, McpDialogue::kMaxListPages);
   EXPECT_EQ(dialogue.outcome().error().reason, "tool.output");
+}
+
+TEST_F(McpDialogues, AllPagesOfAListAreRead) {
+  const json first = {{"tools", {kEcho}}, {"nextCursor", "b"}};
+  const json last = {{"tools", {{{"name", "c"}}}}, {"nextCursor", nullptr}};
+  // The cursor of the last page may be empty.
+  for (const std::string cursor : {"c", ""}) {
+    cursors_.clear();
+    pages_ = {{nullptr, first},
+              {"b", {{"tools", {{{"name", "b"}}}}, {"nextCursor", cursor}}},
+              {cursor, last}};
+    talk();
+    ASSERT_TRUE(outcome_) << outcome_.error().message;
+    EXPECT_EQ(cursors_, (std::vector<json>{nullptr, "b", cursor}));
+    EXPECT_EQ(outcome_->definitions, (std::vector<json>{{{"name", "b"}}, {{"name", "c"}}, kEcho}));
+  }
+}
+
+TEST_F(McpDialogues, AnEmptyCursorMayMeanTheEndOfAList) {
+  const json page = {{"tools", {kEcho, {{"name", "b"}, {"_meta", {{"a", 1}}}}}},
+                     {"nextCursor", ""}};
+  const json none = {{"tools", json::array()}, {"nextCursor", ""}};
+  // The server refuses it, begins again, or has no more tools.
+  for (const std::map<json, json>& pages : std::vector<std::map<json, json>>{
+           {{nullptr, page}}, {{nullptr, page}, {"", page}}, {{nullptr, page}, {"", none}}}) {
+    pages_ = pages;
+    talk();
+    ASSERT_TRUE(outcome_) << outcome_.error().message;
+    EXPECT_EQ(outcome_->definitions.size(), 2U);
+  }
+  // Servers refuse it with any code. Those with new cursors begin again, too.
+  pages_ = {{nullptr, page}};
+  for (const int code : {-32603, -32600, 0}) {
+    refusal_ = code;
+    talk();
+    ASSERT_TRUE(outcome_) << code << outcome_.error().message;
+  }
+  json again = page;
+  again["nextCursor"] = "r3";
+  pages_ = {{nullptr, page}, {"", again}};
+  talk();
+  ASSERT_TRUE(outcome_) << outcome_.error().message;
+  EXPECT_EQ(outcome_->definitions.size(), 2U);
+}
+
+TEST_F(McpDialogues, ACursorThatComesTwiceEndsTheDialogue) {
+  const auto page = [](const char* name, const json& next) {
+    return json{{"tools", {{{"name", name}}}}, {"nextCursor", next}};
+  };
+  pages_ = {{nullptr, page("a", "")}, {"", {{"tools", json::array()}, {"nextCursor", "c"}}}};
+  talk();
+  EXPECT_EQ(cursors_, (std::vector<json>{nullptr, "", "c"})) << "an empty page is not the end";
+  cursors_.clear();
+  for (const std::string cursor : {"x", ""}) {
+    pages_ = {{nullptr, page("a", cursor)}, {cursor, page("b", cursor)}};
+    talk();
+    EXPECT_EQ(reason(), "tool.output");
+    EXPECT_THAT(outcome_.error().message, HasSubstr("'" + cursor + "' twice"));
+    EXPECT_EQ(cursors_.size(), 2U);
+    cursors_.clear();
+  }
+  pages_ = {{nullptr, page("a", 7)}};
+  talk();
+  EXPECT_THAT(outcome_.error().message, HasSubstr("not text"));
 }
 
 // Limit: kMaxMcpMessageBytes of tools/mcp/mcp_dialogue.h
