@@ -484,8 +484,10 @@ Result<std::unique_ptr<Delivery>> JobQueue::State::next(const std::string& subje
 }
 
 /// The next job of the highest priority, of the slot after that of the last job; null: there is
-/// none. Messages of unusual subjects come last. One that NATS does not give holds up no other.
+/// none. Messages of unusual subjects come last. A subject that gives an error holds up no other.
+/// The look ends early if JetStream lets it wait for two answers.
 Result<std::unique_ptr<Delivery>> JobQueue::State::next() {
+  const auto end = std::chrono::steady_clock::now() + milliseconds(2 * kAnswerMs);
   GALLEY_ASSIGN(const auto all, subjects_with_jobs());
   Result<std::unique_ptr<Delivery>> none = nullptr;
   for (size_t i = 0; i <= kOrder.size(); ++i) {
@@ -499,8 +501,8 @@ Result<std::unique_ptr<Delivery>> JobQueue::State::next() {
     std::ranges::rotate(some, std::ranges::upper_bound(some, served.at(i)));
     for (const std::string& subject : some) {
       auto delivery = next(subject);
-      if (!delivery && !is_odd) return delivery;
       if (!delivery) none = fail(delivery.error());
+      if (!delivery && std::chrono::steady_clock::now() >= end) return none;
       if (!delivery || *delivery == nullptr) continue;
       served.at(i) = subject;
       return delivery;

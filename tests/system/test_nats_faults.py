@@ -11,7 +11,7 @@ import unittest
 import support
 import test_nats
 import test_nats_jobs
-from nats_client import LinesOf, NatsClient
+from nats_client import LinesOf, NatsClient, NatsServer
 
 
 class Jobs(test_nats_jobs.JobCase):
@@ -90,6 +90,40 @@ class Jobs(test_nats_jobs.JobCase):
         with self.assertRaises(ConnectionError):  # by the server: "Maximum Payload Violation"
             client.publish("galley.jobs.normal.0", b"x" * (2 << 20))
             client.flush()
+
+
+class Subjects(test_nats_jobs.JobCase):
+    def test_an_error_of_one_subject_holds_up_no_other(self):
+        """Another program has taken the consumer of a subject whose jobs come first."""
+        urgent, other = self.make_repository("urgent"), self.make_repository("other")
+        self.tool("jobs")  # makes the queue
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        self.submit(self.job(urgent, "urgent", priority="high"), wait=0)
+        [subject] = client.request("$JS.API.STREAM.INFO.GALLEY_JOBS", {"subjects_filter": ">"})["state"]["subjects"]
+        taken = {"stream_name": "GALLEY_JOBS", "config": {"durable_name": "foreign", "ack_policy": "explicit", "filter_subject": subject}}
+        self.assertNotIn("error", client.request("$JS.API.CONSUMER.DURABLE.CREATE.GALLEY_JOBS.foreign", taken))
+        worker = self.start_worker()
+        self.assertEqual(self.submit(self.job(other, "other"))["outcome"], "committed")
+        worker.log.wait_for("no jobs can be taken")
+        self.assertTrue(client.request("$JS.API.CONSUMER.DELETE.GALLEY_JOBS.foreign", b"")["success"])
+        self.assertEqual(self.submit(self.job(urgent, "urgent", priority="high"))["outcome"], "committed")
+
+    def test_a_subject_that_does_not_answer_holds_up_no_other(self):
+        """The server denies a worker to ask for urgent jobs, so nobody answers it."""
+        self.server.stop()
+        asks = json.dumps([f"$JS.API.CONSUMER.MSG.NEXT.GALLEY_JOBS.workers-high-{slot}" for slot in range(64)])
+        users = f"{{user: all, password: x}}, {{user: worker, password: x, permissions: {{publish: {{deny: {asks}}}}}}}"
+        self.server = NatsServer(self.scratch / "nats2", f"authorization {{users: [{users}]}}")
+        address = self.server.address
+        self.server.address = address.replace("//", "//all:x@")
+        urgent, other = self.make_repository("urgent"), self.make_repository("other")
+        self.tool("jobs")  # makes the queue
+        self.submit(self.job(urgent, "urgent", priority="high"), wait=0)
+        self.server.address = address.replace("//", "//worker:x@")
+        self.start_worker()
+        self.server.address = address.replace("//", "//all:x@")
+        self.assertEqual(self.submit(self.job(other, "other"))["outcome"], "committed")
 
 
 class Door(test_nats.NatsCase):
