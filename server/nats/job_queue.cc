@@ -37,6 +37,8 @@ using std::chrono::milliseconds;
 
 constexpr int64_t kSameJobNs = 3'600 * kNsOfSecond;  ///< a job sent again is recognised
 constexpr int64_t kAckWaitNs = 30 * kNsOfSecond;  ///< then the job of a silent worker is given on
+/// Then the server removes an unused consumer of an unusual subject: there may be any number.
+constexpr int64_t kUnusualLastsNs = 24 * 3'600 * kNsOfSecond;
 constexpr int64_t kNsOfMs = 1'000'000;
 constexpr milliseconds kTryEvery{1'000};    ///< after an error of JetStream
 constexpr milliseconds kBeatEvery{10'000};  ///< "in progress", well within kAckWaitNs
@@ -446,7 +448,7 @@ Result<std::vector<std::string>> JobQueue::State::subjects_with_jobs() const {
   return subjects;
 }
 
-/// Makes the consumer that all workers share for a subject. One that exists stays as it is.
+/// Makes the consumer that all workers share for a subject, or changes one that exists.
 Result<void> JobQueue::State::open_consumer(const std::string& subject, const std::string& name) {
   if (consumers.contains(name)) return {};
   jsConsumerConfig consumer;
@@ -455,6 +457,7 @@ Result<void> JobQueue::State::open_consumer(const std::string& subject, const st
   consumer.FilterSubject = subject.c_str();
   consumer.AckPolicy = js_AckExplicit;
   consumer.AckWait = kAckWaitNs;
+  if (!is_usual(subject)) consumer.InactiveThreshold = kUnusualLastsNs;
   const natsStatus s = js_AddConsumer(nullptr, context, kStream, &consumer, nullptr, nullptr);
   if (s != NATS_OK) return fail(jetstream_error("no jobs can be taken", s));
   consumers.insert(name);

@@ -125,6 +125,19 @@ class Subjects(test_nats_jobs.JobCase):
         self.server.address = address.replace("//", "//all:x@")
         self.assertEqual(self.submit(self.job(other, "other"))["outcome"], "committed")
 
+    def test_the_consumer_of_an_unusual_subject_ends(self):
+        self.tool("jobs")
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        repository = self.make_repository()
+        client.request("galley.jobs.odd.subject", self.job(repository))
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        consumers = client.request("$JS.API.CONSUMER.LIST.GALLEY_JOBS", b"")["consumers"]
+        ends = {one["config"]["filter_subject"]: one["config"].get("inactive_threshold") for one in consumers}
+        self.assertEqual(ends.pop("galley.jobs.odd.subject"), 24 * 3600 * 10**9)
+        self.assertEqual(list(ends.values()), [None])
+
 
 class Door(test_nats.NatsCase):
     def test_a_client_that_does_not_read_holds_up_no_other(self):
