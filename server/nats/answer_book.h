@@ -5,6 +5,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <unordered_map>
 
@@ -21,10 +22,12 @@ class SharedAnswers {
     std::string result = {};  ///< JSON text; empty: the call began, and its end is not known
   };
   virtual ~SharedAnswers() = default;
-  /// Notes that a call begins. Returns what is known of it if it began before.
+  /// Notes that a call begins. Returns what is known of it if it began before. If another process
+  /// that takes calls performs it, may wait for its end until `stop`, at most kMostWait.
   virtual Result<std::optional<Answer>> begin(const std::string& session,
-                                              const std::string& call_id,
-                                              const std::string& hash) = 0;
+                                              const std::string& call_id, const std::string& hash,
+                                              const std::stop_token& stop) = 0;
+  static constexpr std::chrono::seconds kMostWait{60};
   virtual void keep(const std::string& session, const std::string& call_id,
                     const Answer& answer) = 0;
   /// Notes that a call that began has not run, so that it may be made again.

@@ -249,7 +249,7 @@ NachosRunner::Payload NachosRunner::answered(const NachosCall& call, const std::
   const std::string hash = hash_of(call);
   auto earlier = answers_.find(call.session, call.call_id);
   if (!earlier && shared_ != nullptr) {
-    auto begun = shared_->begin(call.session, call.call_id, hash);
+    auto begun = shared_->begin(call.session, call.call_id, hash, stop);
     if (!begun) return payload_of(call, begun.error());
     earlier = *std::move(begun);
   }

@@ -31,21 +31,14 @@ namespace {
 constexpr int64_t kFlushMs = 5'000;
 constexpr int kLookEveryMs = 100;                     ///< how often serve() looks at must_end
 constexpr auto kStopTime = std::chrono::seconds(10);  ///< of a call that was asked to stop
-constexpr int64_t kPingMs = 2'000;
 constexpr int kMostLooks = 8;  ///< how often a lease that another process took is looked up
 constexpr size_t kMostRemembered = 10'000;  ///< sessions that this process holds
 constexpr size_t kMostRead = 64;            ///< messages that were read and are not freed yet
 constexpr size_t kMostReadBytes = size_t{256} << 10U;  ///< their payloads
-constexpr const char* kPing = "ping";
 constexpr const char* kEnds = "the server ends: send the request again";
 constexpr std::string_view kToolSubjects = "nachos.tool.";
 
 std::string manifests_subject() { return std::string(kToolSubjects) + "manifests"; }
-
-/// The subject on which one process hears of the sessions that it holds.
-std::string holder_subject(const std::string& holder, const std::string& last) {
-  return "nachos.holder." + holder + "." + last;
-}
 
 /// Whether an answer may go to this subject, which the caller names. The rights of the server are
 /// wider than the caller's, so it must not publish where the NATS server or Galley listens.
@@ -137,7 +130,6 @@ struct NatsDoor::State {
   void set_mine(const std::string& session, bool is_mine);
   Result<bool> forwarded(const Request& request);
   void drop_lease_after(const NachosCall& call);
-  bool is_gone(const std::string& holder);
   void refuse_queued();
   void end_workers();
   bool enter(Request& request);
@@ -261,10 +253,12 @@ Result<void> NatsDoor::State::subscribe_all() {
     GALLEY_TRY(subscribe(Kind::kHealth, subject + ".health", tool));
     GALLEY_TRY(subscribe(Kind::kValidate, subject + ".validate", tool));
     if (shared == nullptr) continue;
-    GALLEY_TRY(subscribe(Kind::kForwarded, holder_subject(shared->holder(), token), tool));
+    GALLEY_TRY(
+        subscribe(Kind::kForwarded, SharedRecord::subject_of(shared->holder(), token), tool));
   }
   if (shared != nullptr) {
-    GALLEY_TRY(subscribe(Kind::kPing, holder_subject(shared->holder(), kPing), ""));
+    GALLEY_TRY(subscribe(Kind::kPing,
+                         SharedRecord::subject_of(shared->holder(), SharedRecord::kPing), ""));
   }
   GALLEY_TRY(subscribe(Kind::kDiscovery, manifests_subject(), ""));
   reply(manifests_subject(), runner->manifests());
@@ -467,15 +461,6 @@ void NatsDoor::State::set_mine(const std::string& session, bool is_mine) {
   if (!is_mine) mine.erase(session);
 }
 
-/// Whether the process of this name has left the server. A process that is slow has not.
-bool NatsDoor::State::is_gone(const std::string& holder) {
-  natsMsg* pong = nullptr;
-  const natsStatus status = natsConnection_Request(
-      &pong, connection, holder_subject(holder, kPing).c_str(), nullptr, 0, kPingMs);
-  natsMsg_Destroy(pong);
-  return status == NATS_NO_RESPONDERS;
-}
-
 /// Returns true if another process holds the session and got the call. Takes the lease if the call
 /// begins a transaction, or if its holder is gone.
 Result<bool> NatsDoor::State::forwarded(const Request& request) {
@@ -489,8 +474,9 @@ Result<bool> NatsDoor::State::forwarded(const Request& request) {
     GALLEY_ASSIGN(const SharedRecord::Lease lease, shared->lease_of(session));
     if (lease.holder.empty() && !begins) return false;
     const bool is_own = lease.holder == shared->holder();
-    if (!is_own && !lease.holder.empty() && !is_gone(lease.holder)) {
-      const std::string subject = holder_subject(lease.holder, name_without_dots(call.tool));
+    if (!is_own && !lease.holder.empty() && !shared->is_gone(lease.holder)) {
+      const std::string subject =
+          SharedRecord::subject_of(lease.holder, name_without_dots(call.tool));
       const natsStatus s = natsConnection_PublishRequest(
           connection, subject.c_str(), request.reply.empty() ? nullptr : request.reply.c_str(),
           request.text.data(), static_cast<int>(request.text.size()));
@@ -554,7 +540,8 @@ Result<std::unique_ptr<NatsDoor>> NatsDoor::open(NachosRunner& runner, Options o
   GALLEY_TRY(state->connect());
   if (state->options.config.jetstream) {
     GALLEY_ASSIGN(state->shared, SharedRecord::open(state->connection, state->options.config.group,
-                                                    random_hex(SharedRecord::kHolderDigits)));
+                                                    random_hex(SharedRecord::kHolderDigits),
+                                                    state->options.config.calls_at_once));
     runner.share_answers(state->shared.get());
   }
   for (uint32_t i = 0; i < state->options.config.calls_at_once; ++i) {

@@ -3,6 +3,7 @@
 #include <nats/nats.h>
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/hash.h"
@@ -13,6 +14,9 @@ namespace {
 
 constexpr int64_t kNsOfHour = 3'600'000'000'000;
 constexpr int64_t kLeaseLastsNs = 24 * kNsOfHour;  ///< leases of forgotten sessions go away
+constexpr int64_t kPingMs = 2'000;
+constexpr std::chrono::milliseconds kLookAgain{100};  ///< for the end of a call
+constexpr char kPerformedBy = ' ';                    ///< between a call and its process
 constexpr int64_t kAnswerLastsNs =
     std::chrono::duration_cast<std::chrono::nanoseconds>(AnswerBook::kLast).count();
 
@@ -51,6 +55,16 @@ natsStatus open_bucket(kvStore** bucket, jsCtx* context, const std::string& name
   return js_CreateKeyValue(bucket, context, &config);
 }
 
+/// Adds one to a count as long as it lives.
+struct Counted {
+  explicit Counted(std::atomic<uint32_t>& of) : count(&of), number(++of) {}
+  ~Counted() { --*count; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  std::atomic<uint32_t>* count;
+  uint32_t number;
+};
+
 Error buckets_error(natsStatus status) {
   return jetstream_error(
       "the buckets of this group cannot be opened in JetStream (needed only with `jetstream` in "
@@ -62,6 +76,7 @@ Error buckets_error(natsStatus status) {
 
 struct SharedRecord::Buckets {
   std::string group;
+  natsConnection* connection = nullptr;
   jsCtx* context = nullptr;
   kvStore* leases = nullptr;
   kvStore* answers = nullptr;
@@ -76,18 +91,21 @@ struct SharedRecord::Buckets {
   }
 };
 
-SharedRecord::SharedRecord(std::unique_ptr<Buckets> buckets, std::string holder)
-    : buckets_(std::move(buckets)), holder_(std::move(holder)) {}
+SharedRecord::SharedRecord(std::unique_ptr<Buckets> buckets, std::string holder,
+                           uint32_t calls_at_once)
+    : buckets_(std::move(buckets)), holder_(std::move(holder)), calls_at_once_(calls_at_once) {}
 SharedRecord::~SharedRecord() = default;
 
 Result<std::unique_ptr<SharedRecord>> SharedRecord::open(void* connection, const std::string& group,
-                                                         std::string holder) {
+                                                         std::string holder,
+                                                         uint32_t calls_at_once) {
   auto buckets = std::make_unique<Buckets>();
   buckets->group = group;
-  natsStatus s = natsConnection_JetStream(&buckets->context,
-                                          static_cast<natsConnection*>(connection), nullptr);
+  buckets->connection = static_cast<natsConnection*>(connection);
+  const natsStatus s = natsConnection_JetStream(&buckets->context, buckets->connection, nullptr);
   if (s != NATS_OK) return buckets_error(s);
-  std::unique_ptr<SharedRecord> record(new SharedRecord(std::move(buckets), std::move(holder)));
+  std::unique_ptr<SharedRecord> record(
+      new SharedRecord(std::move(buckets), std::move(holder), calls_at_once));
   GALLEY_TRY(record->check());
   return record;
 }
@@ -153,35 +171,68 @@ Result<void> SharedRecord::drop(const std::string& session) {
 
 // --- results of calls -----------------------------------------------------------------------
 
-/// A value is the hash of the call, and after its end a newline and the result.
+std::string SharedRecord::subject_of(const std::string& holder, const std::string& last) {
+  return "nachos.holder." + holder + "." + last;
+}
+
+bool SharedRecord::is_gone(const std::string& holder) const {
+  natsMsg* pong = nullptr;
+  const natsStatus status = natsConnection_Request(
+      &pong, buckets_->connection, subject_of(holder, kPing).c_str(), nullptr, 0, kPingMs);
+  natsMsg_Destroy(pong);
+  return status == NATS_NO_RESPONDERS;
+}
+
+/// A value is the hash of the call and the process that performs it, and after its end the hash, a
+/// newline and the result.
 Result<std::optional<SharedAnswers::Answer>> SharedRecord::begin(const std::string& session,
                                                                  const std::string& call_id,
-                                                                 const std::string& hash) {
+                                                                 const std::string& hash,
+                                                                 const std::stop_token& stop) {
   const std::string key = bucket_key(session, call_id);
-  Lease kept;
-  for (bool is_again = false;; is_again = true) {
+  const std::string begun = hash + kPerformedBy + holder_;
+  const auto end = std::chrono::steady_clock::now() + kMostWait;
+  bool was_gone = false;
+  std::optional<Counted> counted;  // while it waits
+  for (bool is_again = false;;) {
+    Lease kept;
     const natsStatus s =
-        kvStore_CreateString(nullptr, buckets_->answers, key.c_str(), hash.c_str());
+        kvStore_CreateString(nullptr, buckets_->answers, key.c_str(), begun.c_str());
     if (s == NATS_OK) return std::optional<Answer>();
     const natsStatus read = read_entry(buckets_->answers, key, kept);
-    if (read == NATS_OK && !kept.holder.empty()) break;
-    if (!is_again && check()) continue;  // perhaps the bucket was deleted
-    return jetstream_error(
-        "the call cannot be recorded in JetStream (needed only with `jetstream` in the "
-        "configuration)",
-        read == NATS_OK ? s : read);
+    if (read != NATS_OK || kept.holder.empty()) {
+      if (!std::exchange(is_again, true) && check()) continue;  // perhaps the bucket was deleted
+      return jetstream_error(
+          "the call cannot be recorded in JetStream (needed only with `jetstream` in the "
+          "configuration)",
+          read == NATS_OK ? s : read);
+    }
+    const size_t head = kept.holder.find('\n');
+    if (head != std::string::npos) {
+      return Answer{kept.holder.substr(0, head), kept.holder.substr(head + 1)};
+    }
+    const size_t call = kept.holder.find(kPerformedBy);
+    Answer answer{kept.holder.substr(0, call)};
+    const std::string holder = call == std::string::npos ? "" : kept.holder.substr(call + 1);
+    const bool may_end = answer.call == hash && is_holder(holder) && holder != holder_ &&
+                         !stop.stop_requested() && std::chrono::steady_clock::now() < end;
+    if (may_end && !counted) counted.emplace(waiting_);
+    if (!may_end || was_gone || counted->number >= calls_at_once_) {
+      return std::optional<Answer>(std::move(answer));
+    }
+    was_gone = is_gone(holder);  // then looks once more: it may have told its result before it left
+    is_again = false;
+    if (!was_gone) std::this_thread::sleep_for(kLookAgain);
   }
-  const size_t end = kept.holder.find('\n');
-  Answer answer{kept.holder.substr(0, end), {}};
-  if (end != std::string::npos) answer.result = kept.holder.substr(end + 1);
-  return std::optional<Answer>(std::move(answer));
 }
 
 void SharedRecord::keep(const std::string& session, const std::string& call_id,
                         const Answer& answer) {
+  const std::string key = bucket_key(session, call_id);
+  const std::string text = answer.call + "\n" + answer.result;
+  if (kvStore_PutString(nullptr, buckets_->answers, key.c_str(), text.c_str()) == NATS_OK) return;
   // A result that is too large is not kept: then a second delivery says that it began.
-  kvStore_PutString(nullptr, buckets_->answers, bucket_key(session, call_id).c_str(),
-                    (answer.call + "\n" + answer.result).c_str());
+  kvStore_PutString(nullptr, buckets_->answers, key.c_str(), answer.call.c_str());
 }
 
 void SharedRecord::forget(const std::string& session, const std::string& call_id) {

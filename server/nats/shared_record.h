@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,10 +22,12 @@ namespace galley {
 /// Errors:    kIo `nats.jetstream`.
 class SharedRecord final : public SharedAnswers {
  public:
-  /// Opens the buckets of a queue group, or makes them. `holder` is the name of this process.
+  /// Opens the buckets of a queue group, or makes them. `holder` is the name of this process, which
+  /// makes `calls_at_once` calls at once: begin() lets fewer of them wait.
   [[nodiscard]] static Result<std::unique_ptr<SharedRecord>> open(void* connection,
                                                                   const std::string& group,
-                                                                  std::string holder);
+                                                                  std::string holder,
+                                                                  uint32_t calls_at_once);
   ~SharedRecord() override;
   SharedRecord(const SharedRecord&) = delete;
   SharedRecord& operator=(const SharedRecord&) = delete;
@@ -41,8 +44,15 @@ class SharedRecord final : public SharedAnswers {
   [[nodiscard]] Result<bool> take(const std::string& session, const Lease& last);
   [[nodiscard]] Result<void> drop(const std::string& session);
 
+  /// Whether a process has left the server. One that is slow has not.
+  [[nodiscard]] bool is_gone(const std::string& holder) const;
+  /// The subject on which a process hears of the sessions that it holds, or of kPing.
+  [[nodiscard]] static std::string subject_of(const std::string& holder, const std::string& last);
+  static constexpr const char* kPing = "ping";
+
   Result<std::optional<Answer>> begin(const std::string& session, const std::string& call_id,
-                                      const std::string& hash) override;
+                                      const std::string& hash,
+                                      const std::stop_token& stop) override;
   void keep(const std::string& session, const std::string& call_id, const Answer& answer) override;
   void forget(const std::string& session, const std::string& call_id) override;
   /// Makes the buckets that do not exist.
@@ -50,9 +60,11 @@ class SharedRecord final : public SharedAnswers {
 
  private:
   struct Buckets;
-  SharedRecord(std::unique_ptr<Buckets> buckets, std::string holder);
+  SharedRecord(std::unique_ptr<Buckets> buckets, std::string holder, uint32_t calls_at_once);
   std::unique_ptr<Buckets> buckets_;
   std::string holder_;
+  uint32_t calls_at_once_;
+  std::atomic<uint32_t> waiting_ = 0;  ///< calls in begin()
 };
 
 }  // namespace galley

@@ -139,6 +139,54 @@ class Subjects(test_nats_jobs.JobCase):
         self.assertEqual(list(ends.values()), [None])
 
 
+class Again(test_nats.NatsCase):
+    """Calls that are delivered again when the process that made them has ended, or still makes them."""
+
+    transaction = test_nats.Sessions.transaction
+    shares = "jetstream = true\n"
+
+    def two_doors(self):
+        """Returns a client, the lock of commits, which is taken, and the file system's subjects of two processes."""
+        (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 3600000\n")
+        server, _, client = self.serve(self.shares)
+        self.start_door(server, self.shares)
+        lock = test_nats.Limits.hold_commits(self, client)
+        leases = client.subscribe("$KV.galley-sessions-galley.*")
+        holders = []
+        while len(set(holders)) < 2:
+            self.transaction(client, "begin", f"s{len(holders)}")
+            holders.append(client.next(leases)[2].decode())
+        return client, lock, [f"nachos.holder.{holder}.filesystem" for holder in sorted(set(holders))]
+
+    def test_calls_that_wait_for_another_process_leave_a_worker_to_others(self):
+        client, lock, files = self.two_doors()
+        noted = client.subscribe("$KV.galley-calls-galley.*")
+        requests = [json.dumps(self.call_of(f"w{i}", action="write", path=f"workspace/{i}.txt", content="x")).encode() for i in range(4)]
+        firsts = [client.start_request(files[0], request) for request in requests]
+        for _ in firsts:
+            client.next(noted)
+        seconds = [client.start_request(files[1], request) for request in requests]
+        self.assertTrue(client.request(files[1], self.call_of("other", action="read", path="workspace/a.txt"))["payload"]["success"])
+        lock.close()
+        answers = [client.reply_to(reply)["payload"] for reply in [*firsts, *seconds]]
+        told = [answer.get("result") or answer["error"]["message"].partition(":")[0] for answer in answers]
+        unknown = "this call began in a process that has not told its result"
+        self.assertEqual([told.count({"written": True}), told.count(unknown)], [7, 1], answers)
+
+    def test_a_call_that_another_process_still_makes_is_waited_for(self):
+        client, lock, files = self.two_doors()
+        noted = client.subscribe("$KV.galley-calls-galley.*")
+        request = self.call_of("one", action="write", path="workspace/b.txt", content="x")
+        first = client.start_request(files[0], json.dumps(request).encode())
+        client.next(noted)
+        second = client.start_request(files[1], json.dumps(request).encode())
+        self.assertTrue(client.request(files[1], self.call_of("two", action="read", path="workspace/a.txt"))["payload"]["success"])
+        lock.close()
+        answers = [client.reply_to(reply)["payload"] for reply in (first, second)]
+        told = [(answer.get("result"), answer["metadata"]["cached"]) for answer in answers]
+        self.assertEqual(told, [({"written": True}, False), ({"written": True}, True)], answers)
+
+
 class Door(test_nats.NatsCase):
     def test_a_client_that_does_not_read_holds_up_no_other(self):
         (self.work / "workspace" / "big.txt").write_text("x" * 500_000)
