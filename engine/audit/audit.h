@@ -104,6 +104,12 @@ struct AuditEvent {
 /// secrets by `[REDACTED:rule]`.
 [[nodiscard]] std::string audit_record(const AuditEvent& event, int64_t wall_ns);
 
+/// The text of a document as the `input` of a record.
+[[nodiscard]] std::string recorded_input(const nlohmann::ordered_json& document);
+/// Whether the `input` or `output` of a record is the whole document: nothing in it was replaced by
+/// its SHA-256 or hidden.
+[[nodiscard]] bool is_recorded_whole(const nlohmann::json& document);
+
 inline constexpr size_t kMaxAuditRecordBytes = size_t{64} << 10U;  ///< one audit record
 
 /// The members of a record: the canonical JSON of each value by its key.

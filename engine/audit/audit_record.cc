@@ -196,6 +196,23 @@ AuditMembers error_of(const ToolError& error) {
 
 }  // namespace
 
+std::string recorded_input(const ordered_json& document) {
+  return DocumentWriter({kMaxDocumentBytes}).write(document);
+}
+
+bool is_recorded_whole(const json& document) {
+  if (document.is_string()) {
+    return document.get_ref<const std::string&>().find("[REDACTED:") == std::string::npos;
+  }
+  if (document.is_object() && document.size() == 2 && document.contains("bytes") &&
+      document.contains("sha256")) {
+    return false;
+  }
+  // The only element of another value is the value itself.
+  return !document.is_structured() ||
+         std::all_of(document.begin(), document.end(), is_recorded_whole);
+}
+
 AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns) {
   AuditMembers record;
   put_text(record, "schema", "galley.audit-record/1");

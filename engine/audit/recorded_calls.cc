@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/shell_word.h"
 #include "engine/audit/audit_chain.h"
+#include "engine/audit/recorder.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -46,6 +47,20 @@ Result<void> for_each_record_with(const Directory& state_root,
     if (record.is_object()) take(record);
   };
   return for_each_audit_line(state_root, log_path(), take_line, from);
+}
+
+/// Calls `read` with the place from which it reads the log, near the end first, until it returns
+/// that it has all.
+Result<void> read_end(const Directory& state_root,
+                      const std::function<Result<bool>(uint64_t from)>& read) {
+  constexpr uint64_t kFirstBytes = uint64_t{256} << 10U;
+  constexpr uint64_t kGrowth = 4;
+  GALLEY_ASSIGN(const FileStat log, state_root.stat(log_path()));
+  bool has_all = false;
+  for (uint64_t bytes = kFirstBytes; !has_all; bytes *= kGrowth) {
+    GALLEY_ASSIGN(has_all, read(log.size > bytes ? log.size - bytes : 0));
+  }
+  return {};
 }
 
 bool is_above(std::string_view above, std::string_view path) {
@@ -287,19 +302,108 @@ Result<CommittedCommands> committed_commands(const Directory& state_root,
                                           R"("kind":"redo")",          R"("kind":"savepoint")",
                                           R"("kind":"rollback")",      R"("kind":"calls.dropped")",
                                           R"("kind":"edits.dropped")", R"("kind":"fork")"};
-  constexpr uint64_t kFirstBytes = uint64_t{256} << 10U;
-  constexpr uint64_t kGrowth = 4;
-  if (commits.empty()) return CommittedCommands();
-  GALLEY_ASSIGN(const FileStat log, state_root.stat(log_path()));
+  CommittedCommands commands;
+  if (commits.empty()) return commands;
   bool needs_all = false;
-  for (uint64_t bytes = kFirstBytes;; bytes *= kGrowth) {
-    const uint64_t from = log.size > bytes && !needs_all ? log.size - bytes : 0;
+  const auto read = [&](uint64_t wanted) -> Result<bool> {
+    const uint64_t from = needs_all ? 0 : wanted;
     CommandSearch search(commits);
     const auto take = [&](const json& record) { search.take(record); };
     GALLEY_TRY(for_each_record_with(state_root, words, take, from));
-    if (from == 0 || search.has_all()) return std::move(search).found();
     needs_all = search.needs_all();
+    if (from > 0 && !search.has_all()) return false;
+    commands = std::move(search).found();
+    return true;
+  };
+  GALLEY_TRY(read_end(state_root, read));
+  return commands;
+}
+
+namespace {
+
+/// Finds the calls with ids in the records after one place of the log.
+class IdentifiedCallSearch {
+ public:
+  explicit IdentifiedCallSearch(const std::string& since) : since_(&since) {}
+
+  void take(const json& record) {
+    const std::string time = text_member(record, "timestamp");
+    if (first_.empty()) first_ = time;
+    if (time < *since_) return;
+    const std::string kind = text_member(record, "kind");
+    const bool is_done = !record.contains("error");
+    if (kind == "commit" && is_done) ended_.insert(text_member(record, "open_tx"));
+    // Only the rollback of a whole transaction has no input.
+    if (kind == "rollback" && is_done && !record.contains("input")) {
+      ended_.insert(text_member(record, "tx"));
+    }
+    const bool is_begin = kind == "begun";
+    if (kind != "call" && !is_begin) return;
+    IdentifiedCall call{text_member(record, "session_id"), text_member(record, "call_id"),
+                        text_member(record, "execution_id"), text_member(record, "agent"),
+                        text_member(record, "tool")};
+    if (call.session_id.empty() || call.call_id.empty()) return;
+    if (record.contains("parent_execution_id")) return;  // a call that a call made
+    if (is_begin) begun_.insert(call.execution_id);
+    call.has_begun = is_begin || begun_.contains(call.execution_id + std::string(kBegunSuffix));
+    if (!call.has_begun && !record.contains("changed")) return;
+    call.time = time;
+    call.tx = text_member(record, "tx");
+    call.input = json_text(record.value("input", json::object()));
+    call.has_no_change = !is_begin && !record.contains("changed");
+    if (!is_begin) take_result(record, call);
+    calls_.push_back(std::move(call));
   }
+
+  /// Whether the records since the time have been taken.
+  [[nodiscard]] bool has_all() const { return first_ < *since_; }
+
+  [[nodiscard]] std::vector<IdentifiedCall> found() && {
+    std::set<std::pair<std::string, std::string>> seen;
+    std::vector<IdentifiedCall> last;
+    for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
+      if (!seen.emplace(call->session_id, call->call_id).second) continue;
+      call->has_ended = ended_.contains(call->tx);
+      last.push_back(std::move(*call));
+    }
+    std::reverse(last.begin(), last.end());
+    return last;
+  }
+
+ private:
+  static void take_result(const json& record, IdentifiedCall& call) {
+    const auto took = record.find("duration_ms");
+    if (took != record.end() && took->is_number_integer()) call.duration_ms = *took;
+    const json output = record.value("output", json::object());
+    if (!record.contains("error") && is_recorded_whole(output)) call.output = json_text(output);
+  }
+
+  const std::string* since_;
+  std::string first_;  ///< the time of the first record
+  std::vector<IdentifiedCall> calls_;
+  std::set<std::string> begun_;  ///< execution ids of the records of starts
+  std::set<std::string> ended_;  ///< transactions
+};
+
+}  // namespace
+
+Result<std::vector<IdentifiedCall>> identified_calls(const Directory& state_root,
+                                                     const std::string& since) {
+  constexpr int kMostRounds = 5;  // the last one reads 64 MiB
+  std::vector<IdentifiedCall> calls;
+  int rounds = 0;
+  const auto read = [&](uint64_t from) -> Result<bool> {
+    ++rounds;
+    IdentifiedCallSearch search(since);
+    const auto take = [&](const json& record) { search.take(record); };
+    GALLEY_TRY(for_each_record_with(
+        state_root, {R"("call_id":")", R"("kind":"commit")", R"("kind":"rollback")"}, take, from));
+    if (from > 0 && rounds < kMostRounds && !search.has_all()) return false;
+    calls = std::move(search).found();
+    return true;
+  };
+  GALLEY_TRY(read_end(state_root, read));
+  return calls;
 }
 
 Result<RecordedTransaction> find_recorded_call(const Directory& state_root,

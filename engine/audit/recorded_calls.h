@@ -62,6 +62,29 @@ using CommittedCommands = std::map<TxId, std::vector<std::string>>;
 Result<CommittedCommands> committed_commands(const Directory& state_root,
                                              const std::set<TxId>& commits);
 
+/// A call that its caller named, and that changed something or ran a program. No call of a program.
+struct IdentifiedCall {
+  std::string session_id;
+  std::string call_id;
+  std::string execution_id;
+  std::string agent;
+  std::string tool;
+  std::string input = {};   ///< recorded_input() of its arguments
+  std::string output = {};  ///< JSON; empty: it failed, or the record has only a part of its result
+  int64_t duration_ms = 0;
+  std::string tx = {};         ///< the transaction, while it was open
+  bool has_ended = false;      ///< it was committed or rolled back
+  bool has_begun = false;      ///< a program was started
+  bool has_no_change = false;  ///< it returned, and there was nothing to commit
+  std::string time = {};       ///< of its record (rfc3339_utc)
+};
+
+/// The calls with ids of a session and a call that are on record since a time (rfc3339_utc),
+/// oldest first. Of several with the same ids, the last one. Reads only the end of the log, at most
+/// 64 MiB.
+Result<std::vector<IdentifiedCall>> identified_calls(const Directory& state_root,
+                                                     const std::string& since);
+
 /// Returns the number of the transaction that a commit, an undo or a redo made. The arguments are
 /// members of its record.
 [[nodiscard]] std::optional<TxId> committed_as(std::string_view kind, std::string_view tx,

@@ -21,13 +21,17 @@ std::optional<AnswerBook::Answer> AnswerBook::find(const std::string& session,
   return found->second->answer;
 }
 
-void AnswerBook::keep(const std::string& session, const std::string& call_id, Answer answer) {
+void AnswerBook::keep(const std::string& session, const std::string& call_id, Answer answer,
+                      std::chrono::nanoseconds age) {
   const std::lock_guard guard(mutex_);
   std::string key = key_of(session, call_id);
   if (answer.result.size() > kMostBytes || by_key_.contains(key)) return;
   bytes_ += answer.result.size();
-  rows_.push_back({key, std::move(answer), clock_->steady()});
-  by_key_.emplace(std::move(key), std::prev(rows_.end()));
+  const auto made = clock_->steady() - age;
+  auto next = rows_.end();
+  while (next != rows_.begin() && std::prev(next)->made > made) --next;
+  const auto row = rows_.insert(next, {key, std::move(answer), made});
+  by_key_.emplace(std::move(key), row);
   while (rows_.size() > kMostAnswers || bytes_ > kMostBytes) drop_oldest();
 }
 

@@ -53,7 +53,9 @@ class AnswerBook {
   using Answer = SharedAnswers::Answer;
   /// Returns the result of a call, if it is kept.
   [[nodiscard]] std::optional<Answer> find(const std::string& session, const std::string& call_id);
-  void keep(const std::string& session, const std::string& call_id, Answer answer);
+  /// Keeps the result of a call that ended some time ago, unless the call has one.
+  void keep(const std::string& session, const std::string& call_id, Answer answer,
+            std::chrono::nanoseconds age = {});
 
  private:
   struct Row {

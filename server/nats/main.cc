@@ -105,6 +105,11 @@ Result<int> serve(const Values& values) {
       galley::Telemetry::open(config.telemetry, {"galley-serve-nats", "call"}, clock, log_line));
   galley::NachosRunner runner(*workspace, *profile, config, secrets, clock);
   runner.report_to(telemetry.get());
+  // With JetStream, a call is looked up when its process has not told its result.
+  const auto recalled = config.jetstream ? galley::Result<void>() : runner.recall();
+  if (!recalled) {
+    log_line("the answers of earlier processes are not known: " + recalled.error().message);
+  }
   GALLEY_ASSIGN(const auto door,
                 galley::NatsDoor::open(runner, {values.at("--address"), config, log_line}));
   log_line("serving " + galley::printable_line(workspace->root_path()) + " at " +

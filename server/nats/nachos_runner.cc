@@ -1,11 +1,15 @@
 #include "server/nats/nachos_runner.h"
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/encoding.h"
 #include "base/text.h"
+#include "engine/audit/recorded_calls.h"
 #include "engine/calls/executor.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/inner_transaction.h"
@@ -21,6 +25,8 @@ namespace galley {
 namespace {
 
 constexpr const char* kDoor = "nachos";  // in the names of sessions
+/// How often the audit log is searched for shared answers. Callers choose how often they ask.
+constexpr std::chrono::seconds kRecallEvery{10};
 
 using nlohmann::json;
 using nlohmann::ordered_json;
@@ -51,6 +57,33 @@ Error invalid(std::string reason, std::string message) {
 
 std::string hash_of(const NachosCall& call) {
   return ContentId::of(call.tool + "\n" + json_text(call.arguments)).hex();
+}
+
+/// As hash_of(), from what the audit log has of the arguments.
+std::string recorded_hash_of(const std::string& tool, const std::string& input) {
+  return ContentId::of(tool + "\nrecorded\n" + input).hex();
+}
+
+std::string recorded_hash_of(const NachosCall& call) {
+  return recorded_hash_of(call.tool, recorded_input(ordered_json(call.arguments)));
+}
+
+/// The time of a record, to the second; 0 for a text that is none.
+int64_t wall_ns_of(const std::string& time) {
+  std::tm parts = {};
+  if (strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return 0;
+  return std::chrono::nanoseconds(std::chrono::seconds(timegm(&parts))).count();
+}
+
+/// The calls that a stored transaction has; none if it does not exist or another process uses it.
+std::set<std::string> staged_calls(const StateDirectory& state, const std::string& tx) {
+  std::set<std::string> found;
+  const auto stage = StoredStage::open(state, tx, std::chrono::milliseconds(0));
+  if (!stage) return found;
+  const auto steps = stage->load_steps();
+  if (!steps) return found;
+  for (const StagedStep& step : *steps) found.insert(step.execution_id);
+  return found;
 }
 
 /// The result of a call whose commit published nothing.
@@ -99,9 +132,44 @@ NachosRunner::NachosRunner(Workspace& workspace, const ToolProfile& profile, Nat
       secrets_(std::move(secrets)),
       clock_(&clock),
       stages_(workspace),
-      answers_(clock) {
+      answers_(clock),
+      recalled_(clock) {
   // A session may read in one process of the group and write in another.
   tools_of(workspace).is_shared = true;
+}
+
+/// A call counts if its transaction was committed or rolled back, or is stored and has it. The
+/// commit of one in memory may have been refused. If a program ran and the call does not count, a
+/// second delivery says that it began.
+Result<void> NachosRunner::recall() {
+  GALLEY_TRY(persistent_of(*workspace_).refresh());
+  const StateDirectory* state = persistent_of(*workspace_).state();
+  if (state == nullptr) return {};
+  const int64_t now_ns = clock_->wall_ns();
+  const int64_t age_ns = std::chrono::nanoseconds(AnswerBook::kLast).count();
+  GALLEY_ASSIGN(const auto calls, identified_calls(state->root(), rfc3339_utc(now_ns - age_ns)));
+  std::map<std::string, std::set<std::string>> staged;
+  for (const IdentifiedCall& one : calls) {
+    if (one.agent != config_.agent) continue;
+    bool counts = one.has_ended || one.has_no_change;
+    if (!counts && !one.tx.empty()) {
+      if (!staged.contains(one.tx)) staged[one.tx] = staged_calls(*state, one.tx);
+      counts = staged[one.tx].contains(one.execution_id);
+    }
+    if (!counts && !one.has_begun) continue;
+    // Arguments that were hidden in the record cannot be compared.
+    const bool is_known = one.input.find("[REDACTED:") == std::string::npos;
+    SharedAnswers::Answer answer{is_known ? recorded_hash_of(one.tool, one.input) : std::string()};
+    if (counts && !one.output.empty() && (is_known || shared_ != nullptr)) {
+      ToolResult result = ToolResult::success(ordered_json::parse(one.output));
+      result.meta.duration_ms = one.duration_ms;
+      answer.result = json_text(shape_->result(*shape_, one.tool, one.call_id, result));
+    }
+    if (shared_ != nullptr && answer.result.empty()) continue;
+    const int64_t age = std::max<int64_t>(0, now_ns - wall_ns_of(one.time));
+    recalled_.keep(one.session_id, one.call_id, std::move(answer), std::chrono::nanoseconds(age));
+  }
+  return {};
 }
 
 // --- tools ----------------------------------------------------------------------------------
@@ -252,6 +320,13 @@ NachosRunner::Payload NachosRunner::answered(const NachosCall& call, const std::
     auto begun = shared_->begin(call.session, call.call_id, hash, stop);
     if (!begun) return payload_of(call, begun.error());
     earlier = *std::move(begun);
+    // The process that began it may have died after the commit.
+    if (earlier && earlier->result.empty()) {
+      auto told = recalled(call);
+      if (told) earlier->result = std::move(told->result);  // the shared hash is exact
+    }
+  } else if (!earlier) {
+    earlier = recalled_.find(call.session, call.call_id);
   }
   if (earlier) return repeated(call, hash, *earlier);
   const ToolResult result = make(call, stop);
@@ -264,6 +339,20 @@ NachosRunner::Payload NachosRunner::answered(const NachosCall& call, const std::
   if (shared_ != nullptr) shared_->keep(call.session, call.call_id, made);
   answers_.keep(call.session, call.call_id, made);
   return payload;
+}
+
+/// What the audit log has of a call of which the shared answers know only the begin.
+std::optional<SharedAnswers::Answer> NachosRunner::recalled(const NachosCall& call) {
+  const std::lock_guard guard(recall_mutex_);
+  auto found = recalled_.find(call.session, call.call_id);
+  if (!found && clock_->steady() >= next_recall_) {
+    const bool is_read = recall().has_value();
+    next_recall_ = clock_->steady() + kRecallEvery;
+    if (is_read) found = recalled_.find(call.session, call.call_id);
+  }
+  // The ids may be those of an older call.
+  if (found && !found->call.empty() && found->call != recorded_hash_of(call)) return std::nullopt;
+  return found;
 }
 
 /// Whether a call failed before it did anything: then a second delivery of it may run.
@@ -282,7 +371,9 @@ bool NachosRunner::has_done_nothing(const NachosCall& call, const ToolResult& re
 /// The payload for a call whose ids were used before.
 NachosRunner::Payload NachosRunner::repeated(const NachosCall& call, const std::string& hash,
                                              const SharedAnswers::Answer& earlier) const {
-  if (earlier.call != hash) {
+  const bool is_same = earlier.call == hash || earlier.call.empty() ||  // empty: it is not known
+                       earlier.call == recorded_hash_of(call);
+  if (!is_same) {
     return payload_of(call, invalid("nats.call_id",
                                     "callId '" + call.call_id +
                                         "' was already used in this session for a call with other "

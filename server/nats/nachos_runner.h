@@ -2,8 +2,11 @@
 
 #include <galley/workspace.h>
 
+#include <chrono>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -50,6 +53,11 @@ class NachosRunner {
   NachosRunner(Workspace& workspace, const ToolProfile& profile, NatsConfig config,
                SecretProvider secrets, const Clock& clock);
 
+  /// Takes the answers of earlier processes from the audit log: those of calls that changed
+  /// something or ran a program in the last hour. With shared answers, this happens when they know
+  /// only the begin of a call.
+  /// Errors: those of identified_calls.
+  Result<void> recall();
   /// Also uses results that other processes share; null: only its own. Not while calls run.
   void share_answers(SharedAnswers* shared) { shared_ = shared; }
   /// Tells of each call; null: nothing. Not while calls run.
@@ -95,6 +103,7 @@ class NachosRunner {
   [[nodiscard]] Payload answered(const NachosCall& call, const std::stop_token& stop);
   [[nodiscard]] Payload repeated(const NachosCall& call, const std::string& hash,
                                  const SharedAnswers::Answer& earlier) const;
+  [[nodiscard]] std::optional<SharedAnswers::Answer> recalled(const NachosCall& call);
   [[nodiscard]] bool has_done_nothing(const NachosCall& call, const ToolResult& result) const;
   [[nodiscard]] std::string envelope(const NachosCall& call, std::string_view payload) const;
   [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call,
@@ -118,6 +127,9 @@ class NachosRunner {
   const Clock* clock_;
   SessionStages stages_;
   AnswerBook answers_;
+  AnswerBook recalled_;  ///< of earlier processes; shared ones go first
+  std::mutex recall_mutex_;
+  std::chrono::steady_clock::time_point next_recall_;  ///< the earliest time
   SharedAnswers* shared_ = nullptr;
   Telemetry* telemetry_ = nullptr;
 };

@@ -142,8 +142,163 @@ class Subjects(test_nats_jobs.JobCase):
 class Again(test_nats.NatsCase):
     """Calls that are delivered again when the process that made them has ended, or still makes them."""
 
+    write = test_nats.Sessions.write
     transaction = test_nats.Sessions.transaction
+    file = f"{test_nats.FILES}.request"
+    tool = "nachos.tool.slow.request"
     shares = "jetstream = true\n"
+
+    def test_a_committed_call_is_answered_from_its_record(self):
+        server = self.start_server()
+        client = self.client(server)
+        for with_signal in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(with_signal):
+                door = self.start_door(server)
+                # The record has the hash of a long text.
+                request = self.call_of(call=with_signal.name, action="write", path="workspace/b.txt", content="new\n" * 1000)
+                first = client.request(self.file, request)["payload"]
+                self.assertTrue(first["success"], first)
+                self.end(door, with_signal)
+                (self.work / "workspace" / "b.txt").write_text("by another program\n")
+                door = self.start_door(server)
+                second = client.request(self.file, request)["payload"]
+                self.assertEqual((first["metadata"].pop("cached"), second["metadata"].pop("cached")), (False, True))
+                self.assertEqual(second, first)
+                other = {**request, "payload": {**request["payload"], "content": "other"}}
+                self.assertEqual(client.request(self.file, other)["payload"]["error"]["code"], "VALIDATION_ERROR")
+                self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "by another program\n")
+                self.end(door)
+
+    def test_a_call_of_an_open_session_is_answered_from_its_record(self):
+        server, door, client = self.serve()
+        self.transaction(client, "begin")
+        request = self.call_of(action="write", path="workspace/b.txt", content="first\n")
+        self.assertTrue(client.request(self.file, request)["payload"]["success"])
+        self.assertTrue(self.write(client, "second\n")["success"])
+        self.kill(server, door)
+        self.start_door(server)
+        again = client.request(self.file, request)["payload"]
+        self.assertEqual((again.get("result"), again["metadata"]["cached"]), ({"written": True}, True), again)
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+        self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "second\n")
+
+    def test_a_call_that_was_rolled_back_is_not_made_again(self):
+        server, door, client = self.serve()
+        self.transaction(client, "begin")
+        request = self.call_of(action="write", path="workspace/b.txt", content="x")
+        self.assertTrue(client.request(self.file, request)["payload"]["success"])
+        self.assertEqual(self.transaction(client, "rollback")["result"], {"rolledBack": True})
+        self.kill(server, door)
+        self.start_door(server)
+        again = client.request(self.file, request)["payload"]
+        self.assertEqual((again.get("result"), again["metadata"]["cached"]), ({"written": True}, True), again)
+        self.assertFalse((self.work / "workspace" / "b.txt").exists())
+
+    def test_a_call_whose_commit_was_refused_is_made_again(self):
+        rules = self.scratch / "rules.toml"
+        rules.write_text('[[validator]]\nname = "no"\ncommand = ["false"]\n')
+        server, door, client = self.serve(f'galley_toml = "{rules}"\n')
+        request = self.call_of(action="write", path="workspace/b.txt", content="x")
+        self.assertFalse(client.request(self.file, request)["payload"]["success"])
+        self.end(door)
+        rules.write_text("")
+        self.start_door(server, f'galley_toml = "{rules}"\n')
+        again = client.request(self.file, request)["payload"]
+        self.assertEqual((again["success"], again["metadata"]["cached"]), (True, False), again)
+        self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "x")
+
+    def add_tool(self, wait=0, **more):
+        """Adds a tool that changes nothing."""
+        folder = self.scratch / "tool"
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps(
+            {"name": "nachos-tool-slow", "version": "1.0.0", "type": "tool", "description": "For a test.",
+             "provides": {"tool": "slow", "securityTier": 1}, "executable": "run", **more}))
+        (folder / "run").write_text(f"#!/bin/sh\nsleep {wait}\nprintf '{{\"ok\": true, \"data\": {{\"x\": \"%s\"}}}}' \"$$\"\n")
+        (folder / "run").chmod(0o755)
+        self.galley("tools", "add", folder, expect=0)
+
+    def start_tool(self, client, request):
+        """Returns the subject of the answer when the program of the tool was started."""
+        reply = client.start_request(self.tool, json.dumps(request).encode())
+        log = self.work / ".galley" / "audit.jsonl"
+        self.assertTrue(test_nats.wait_until(lambda: log.exists() and '"kind":"begun"' in log.read_text()))
+        return reply
+
+    def check_answered_again(self, config, answered, **parameters):
+        """Calls the tool before and after a restart of the server."""
+        server, door, client = self.serve(config)
+        request = self.call_of(**parameters)
+        first = client.request(self.tool, request)
+        self.skip_if_unavailable(json.dumps(first).encode())
+        self.assertTrue(first["payload"]["success"], first)
+        self.end(door)
+        door = self.start_door(server, config)
+        again = client.request(self.tool, request)["payload"]
+        self.end(door)
+        server.stop()
+        if answered:
+            self.assertEqual((again.get("result"), again["metadata"]["cached"]), (first["payload"]["result"], True), again)
+        else:
+            self.assertIn("has not told its result", again.get("error", {}).get("message", ""), again)
+
+    def test_a_program_that_changed_nothing_is_not_run_again(self):
+        self.add_tool()
+        self.check_answered_again("", True)
+
+    def test_a_program_is_not_run_again_with_jetstream(self):
+        self.add_tool()
+        self.check_answered_again(self.shares, True)
+
+    def test_a_program_with_a_secret_in_its_arguments_is_not_run_again(self):
+        secrets = self.scratch / "secrets"
+        secrets.write_text("KEY=hush-hush-hush\n")
+        secrets.chmod(0o600)
+        self.add_tool(secrets=["KEY"])
+        for config, answered in (("", False), (self.shares, True)):
+            with self.subTest(config):
+                self.check_answered_again(f'{config}secrets_file = "{secrets}"\n', answered, url="https://h/?k=hush-hush-hush")
+
+    def test_arguments_that_the_record_hides_are_not_taken_for_others(self):
+        """With JetStream, the arguments are compared as they were."""
+        tokens = ["ghp_" + letter * 36 for letter in "AB"]
+        for config, said in (("", "has not told its result"), (self.shares, "other parameters")):
+            with self.subTest(config):
+                server, door, client = self.serve(config)
+                request = self.call_of(action="write", path="workspace/b.txt", content=tokens[0])
+                self.assertTrue(client.request(self.file, request)["payload"]["success"])
+                self.end(door)
+                door = self.start_door(server, config)
+                request["payload"]["content"] = tokens[1]
+                other = client.request(self.file, request)["payload"]
+                self.assertIn(said, other.get("error", {}).get("message", ""), other)
+                self.assertEqual((self.work / "workspace" / "b.txt").read_text(), tokens[0])
+                self.end(door)
+                server.stop()
+
+    def test_a_call_of_another_process_is_answered_after_its_end(self):
+        """A process that started while the call ran has seen only its begin in the log."""
+        self.add_tool(wait=3)
+        server, _, client = self.serve(self.shares)
+        request = self.call_of()
+        reply = self.start_tool(client, request)
+        self.start_door(server, self.shares)
+        first = client.reply_to(reply)
+        self.skip_if_unavailable(json.dumps(first).encode())
+        for _ in range(6):  # the server chooses the process
+            again = client.request(self.tool, request)["payload"]
+            self.assertEqual((again.get("result"), again["metadata"]["cached"]), (first["payload"]["result"], True), again)
+
+    def test_a_program_whose_server_died_is_not_run_again(self):
+        self.add_tool(wait=5)
+        server, door, client = self.serve()
+        request = self.call_of()
+        self.start_tool(client, request)
+        self.kill(server, door)
+        self.start_door(server)
+        again = client.request(self.tool, request)
+        self.skip_if_unavailable(json.dumps(again).encode())
+        self.assertIn("has not told its result", again["payload"].get("error", {}).get("message", ""), again)
 
     def two_doors(self):
         """Returns a client, the lock of commits, which is taken, and the file system's subjects of two processes."""

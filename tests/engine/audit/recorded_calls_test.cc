@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "doubles/fault_directory.h"
 #include "staging/fs/disk_directory.h"
@@ -39,13 +40,16 @@ class Commands : public ::testing::Test {
     }
   }
 
-  CommittedCommands found(const std::set<TxId>& commits) {
+  /// The directory of the log, which notes its calls.
+  std::unique_ptr<WritableDirectory> logged() {
     tree_.write("audit.jsonl", log_);
     auto opened = open_writable_disk_directory(tree_.path());
     EXPECT_TRUE(opened);
     plan_->calls.clear();
-    const auto directory = make_fault_directory(*std::move(opened), plan_);
-    auto commands = committed_commands(*directory, commits);
+    return make_fault_directory(*std::move(opened), plan_);
+  }
+  CommittedCommands found(const std::set<TxId>& commits) {
+    auto commands = committed_commands(*logged(), commits);
     EXPECT_TRUE(commands);
     return *std::move(commands);
   }
@@ -99,6 +103,79 @@ TEST_F(Commands, OfAForkAreFoundThoughItsParentIsOlder) {
   command(4, "child", "last");
   commit(5, "child", 1, "13");
   EXPECT_EQ(found({TxId{1}}), (CommittedCommands{{TxId{1}, {"first", "last"}}}));
+}
+
+class CallsWithIds : public Commands {
+ protected:
+  /// A call of the session `s`, with these members of its record.
+  void call(int minute, const std::string& id, const std::string& tx, const std::string& more) {
+    line(minute, R"("call_id":")" + id + R"(","execution_id":"e)" + id +
+                     R"(","input":{"a":1},"kind":"call","session_id":"s","tool":"t","tx":")" + tx +
+                     R"(")" + more);
+  }
+  /// What is found since the minute: for each call its id, its result, and whether it counts.
+  std::vector<std::string> since(int minute) {
+    const auto calls = identified_calls(
+        *logged(), "2026-11-29T10:" + std::to_string(kFirst + minute) + ":00.000Z");
+    EXPECT_TRUE(calls);
+    std::vector<std::string> told;
+    for (const IdentifiedCall& one : *calls) {
+      EXPECT_EQ(one.session_id + one.tool + one.input, R"(st{"a":1})");
+      told.push_back(one.call_id + one.output + (one.has_ended ? " ended" : "") +
+                     (one.has_begun ? " begun" : "") + (one.has_no_change ? " unchanged" : ""));
+      EXPECT_TRUE(one.time.starts_with("2026-11-29T10:")) << one.time;
+    }
+    return told;
+  }
+  static constexpr const char* kChanged = R"(,"changed":["f"],"output":{"r":true})";
+};
+
+TEST_F(CallsWithIds, TellWhetherTheirTransactionHasEnded) {
+  call(1, "1", "x", kChanged);
+  commit(1, "x", 1, "11");
+  call(2, "2", "y", kChanged);
+  line(2, R"("error":{"code":"PERMISSION"},"kind":"refusal","tx":"y")");
+  line(2, R"("input":{"to":"x"},"kind":"rollback","tx":"y")");
+  call(3, "read", "z", R"(,"output":{"text":"one"})");
+  EXPECT_EQ(since(0), (std::vector<std::string>{R"(1{"r":true} ended)", R"(2{"r":true})"}));
+  call(4, "2", "w", kChanged);
+  line(4, R"("kind":"rollback","tx":"w")");
+  EXPECT_EQ(since(0), (std::vector<std::string>{R"(1{"r":true} ended)", R"(2{"r":true} ended)"}));
+}
+
+TEST_F(CallsWithIds, HaveNoResultIfTheRecordHasOnlyAPartOfIt) {
+  const std::string hash(64, 'a');
+  call(1, "long", "x",
+       R"(,"changed":["f"],"output":{"r":[{"bytes":9,"sha256":")" + hash + R"("}]})");
+  call(1, "hidden", "x", R"(,"changed":["f"],"output":{"r":"[REDACTED:github-token]"})");
+  call(1, "failed", "x", R"(,"changed":["f"],"error":{"code":"RUNTIME"})");
+  EXPECT_EQ(since(0), (std::vector<std::string>{"long", "hidden", "failed"}));
+}
+
+TEST_F(CallsWithIds, ThatRanAProgramAreFoundWithoutAChangeOrAnEnd) {
+  for (const std::string id : {"1", "2"}) {
+    line(1, R"("call_id":")" + id + R"(","execution_id":"e)" + id +
+                R"(-begun","input":{"a":1},"kind":"begun","session_id":"s","tool":"t","tx":"x")");
+  }
+  call(2, "1", "x", R"(,"output":{"r":true})");
+  EXPECT_EQ(since(0), (std::vector<std::string>{"2 begun", R"(1{"r":true} begun unchanged)"}));
+}
+
+TEST_F(CallsWithIds, AreNoCallsThatACallMade) {
+  call(1, "1", "x", std::string(kChanged) + R"(,"parent_execution_id":"e0")");
+  call(2, "1", "x", kChanged);
+  call(3, "1", "y", std::string(kChanged) + R"(,"parent_execution_id":"e1")");
+  commit(4, "x", 1, "11");
+  EXPECT_EQ(since(0), (std::vector<std::string>{R"(1{"r":true} ended)"}));
+}
+
+TEST_F(CallsWithIds, AreReadFromTheEndOfTheLog) {
+  call(1, "old", "x", kChanged);
+  much(2);
+  call(3, "new", "y", kChanged);
+  EXPECT_EQ(since(3), (std::vector<std::string>{R"(new{"r":true})"}));
+  EXPECT_EQ(reads(), 1);
+  EXPECT_EQ(since(0).size(), 2U);
 }
 
 }  // namespace

@@ -32,6 +32,18 @@ TEST(AnswerBook, ForgetsAResultAfterItsTime) {
   EXPECT_FALSE(book.find("s", "c"));
 }
 
+TEST(AnswerBook, ForgetsAnOlderResultEarlier) {
+  ManualClock clock;
+  AnswerBook book(clock);
+  book.keep("s", "new", {"hash", "one"});
+  book.keep("s", "old", {"hash", "two"}, std::chrono::minutes(20));
+  clock.pass(AnswerBook::kLast - std::chrono::minutes(20));
+  EXPECT_TRUE(book.find("s", "old"));
+  clock.pass(std::chrono::nanoseconds(1));
+  EXPECT_FALSE(book.find("s", "old"));
+  EXPECT_TRUE(book.find("s", "new"));
+}
+
 TEST(AnswerBook, DropsTheOldestResultBeyondItsLimits) {
   const ManualClock clock;
   AnswerBook book(clock);
