@@ -358,9 +358,10 @@ bool NatsDoor::State::enter(Request& request) {
   return true;
 }
 
-/// Lets the next call of a session wait for a worker.
+/// Lets the next call of a session wait for a worker. It wakes none: the caller is a worker that
+/// takes a request now.
 void NatsDoor::State::leave_lane(const std::string& session) {
-  std::unique_lock lock(mutex);
+  const std::lock_guard guard(mutex);
   const auto lane = lanes.find(session);
   if (lane->second.empty()) {
     lanes.erase(lane);
@@ -368,9 +369,6 @@ void NatsDoor::State::leave_lane(const std::string& session) {
   }
   waiting.push_back(std::move(lane->second.front()));
   lane->second.pop_front();
-  Worker* const idle_worker = next_idle();
-  lock.unlock();
-  if (idle_worker != nullptr) idle_worker->woken.notify_one();
 }
 
 void NatsDoor::State::settle(const Request& request) {

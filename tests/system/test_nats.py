@@ -178,6 +178,12 @@ class NatsCase(support.SystemCase):
         self.end(door, signal.SIGKILL)
         self.assertTrue(wait_until(lambda: server.connections() < before))
 
+    @staticmethod
+    def times_asleep(door):
+        """Returns how often each thread waited for another."""
+        status = {task: (task / "status").read_text() for task in Path(f"/proc/{door.pid}/task").iterdir()}
+        return {task.name: int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", text)[1]) for task, text in status.items()}
+
     def client(self, server, **options):
         client = NatsClient(server.port, **options)
         self.addCleanup(client.close)
@@ -691,18 +697,14 @@ class Limits(NatsCase):
         calls, workers = 100, 16
         _, door, client = self.serve(f"calls_at_once = {workers}\n")
 
-        def times_asleep():
-            status = {task: (task / "status").read_text() for task in Path(f"/proc/{door.pid}/task").iterdir()}
-            return {task.name: int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", text)[1]) for task, text in status.items()}
-
         def read():
             client.request(f"{FILES}.request", self.call_of(action="read", path="workspace/a.txt"))
 
         read()
-        before = times_asleep()
+        before = self.times_asleep(door)
         for _ in range(calls):
             read()
-        woken = [task for task, times in times_asleep().items() if times - before.get(task, 0) >= calls // workers]
+        woken = [task for task, times in self.times_asleep(door).items() if times - before.get(task, 0) >= calls // workers]
         self.assertLess(len(woken), workers)
 
     def test_messages_that_wait_to_be_freed_take_little_memory(self):

@@ -356,6 +356,23 @@ class Door(test_nats.NatsCase):
         self.assertIsNone(door.poll())
         self.assertEqual(self.end(door), 0)
 
+    def test_waiting_calls_of_a_session_wake_no_threads(self):
+        """The worker that ended a call of the session makes the next one."""
+        calls = 200
+        (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 3600000\n")
+        _, door, client = self.serve()
+        lock = test_nats.Limits.hold_commits(self, client)
+        requests = [self.call_of("one", action="write", path="workspace/b.txt", content="x"),
+                    *(self.call_of("one", action="read", path="workspace/a.txt") for _ in range(calls))]
+        replies = [client.start_request(f"{test_nats.FILES}.request", json.dumps(request).encode()) for request in requests]
+        # Requests come in order, so all of the session wait now.
+        client.request(f"{test_nats.FILES}.request", self.call_of("two", action="read", path="workspace/a.txt"))
+        before = sum(self.times_asleep(door).values())
+        lock.close()
+        for reply in replies:
+            self.assertTrue(client.reply_to(reply)["payload"]["success"])
+        self.assertLess(sum(self.times_asleep(door).values()) - before, calls // 4)
+
 
 if __name__ == "__main__":
     unittest.main()
