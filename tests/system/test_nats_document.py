@@ -1,7 +1,9 @@
 """The same requests to Nachos' own ToolRunner and FilesystemTool and to `galley-serve-nats`, each on a
 real nats-server, from the NATS client of npm."""
 
+import base64
 import functools
+import hashlib
 import json
 import os
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import support
 import test_nats
+import test_nats_jobs
 
 PROGRAM = support.ROOT / "tests" / "nats" / "document.mjs"
 
@@ -23,7 +26,9 @@ def npm_modules():
     return Path(result.stdout.decode().strip()).parent, ""
 
 
-class Document(test_nats.NatsCase):
+class Npm:
+    """For a test case: the client of npm."""
+
     def setUp(self):
         super().setUp()
         self.modules, why = npm_modules()
@@ -40,6 +45,8 @@ class Document(test_nats.NatsCase):
         self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+
+class Document(Npm, test_nats.NatsCase):
     def start_document(self, verb="serve"):
         """Serves a folder of its own with the ToolRunner of the document."""
         folder = self.scratch / f"document-{verb}"
@@ -140,6 +147,24 @@ class Document(test_nats.NatsCase):
         self.assertEqual(unread["error"]["code"], "INTERNAL_ERROR")
         first, again = self.ask(server, [(subject, write) for subject in subjects])
         self.assertEqual([reply["payload"]["metadata"]["cached"] for reply in (first, again)], [False, True])
+
+
+class Jobs(Npm, test_nats_jobs.JobCase):
+    def test_the_queue_of_jobs_is_driven_by_the_client_of_npm(self):
+        worker = self.start_worker()
+        job, unreadable = self.job(self.make_repository()), "this is not a job"
+        acknowledged = self.ask(self.server, [("galley.jobs.normal.0", json.dumps(job)), ("galley.jobs.low.1", unreadable)])
+        self.assertEqual([(one["stream"], one["seq"]) for one in acknowledged], [("GALLEY_JOBS", 1), ("GALLEY_JOBS", 2)])
+        receipt = self.submit(job)
+        self.assertEqual(receipt["outcome"], "committed", worker.log.lines)
+        dead = f"unreadable-{hashlib.sha256(unreadable.encode()).hexdigest()}"
+        self.assertTrue(test_nats.wait_until(lambda: self.letters()))
+        kept = [("KV_galley-receipts", "$KV.galley-receipts.j1"), ("GALLEY_AUDIT", "galley.audit.j1"), ("GALLEY_DEAD", f"galley.dead.{dead}")]
+        found = self.ask(self.server, [(f"$JS.API.STREAM.MSG.GET.{stream}", json.dumps({"last_by_subj": subject})) for stream, subject in kept])
+        texts = [json.loads(base64.b64decode(one["message"]["data"])) for one in found]
+        self.assertEqual(texts[0], receipt)
+        self.assertEqual(texts[1], {"kind": "job", "receipt": receipt})
+        self.assertEqual((texts[2]["job"], texts[2]["receipt"]["id"]), (unreadable, dead))
 
 
 if __name__ == "__main__":
