@@ -19,7 +19,6 @@
 #include "engine/commit/history_reader.h"
 #include "engine/commit/writer_lock.h"
 #include "staging/fs/host_file.h"
-#include "staging/sandbox/piped_process.h"
 
 namespace galley {
 namespace {
@@ -327,22 +326,6 @@ std::vector<std::string> trailers_for(const std::vector<ContributingTransaction>
   return trailers;
 }
 
-/// Runs git outside of every repository and without any configuration, also the person's: it may
-/// name a program for each trailer, add trailers and rewrite others.
-Result<void> run_unconfigured_git(const std::vector<std::string>& words) {
-  PipedProcessOptions options;
-  options.time = GitProgram::kMaxTime;
-  options.data_bytes = GitProgram::kMaxMemoryBytes;
-  // Before 2.32, git has no variable for the person's file.
-  options.environment = {"GIT_DIR=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "HOME=/dev/null",
-                         "XDG_CONFIG_HOME=/dev/null", "LC_ALL=C"};
-  options.unset = {"GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_PARAMETERS",
-                   "GIT_CONFIG_SYSTEM"};
-  GALLEY_ASSIGN(const PipedOutput said, run_piped(words, options, {}, GitProgram::kMaxOutputBytes));
-  if (said.status != 0) return fail(GitProgram::error(said.complaint));
-  return {};
-}
-
 Result<void> add_trailers(const GitProgram& git, const std::string& file,
                           const std::vector<ContributingTransaction>& transactions) {
   if (transactions.empty()) return {};
@@ -355,8 +338,7 @@ Result<void> add_trailers(const GitProgram& git, const std::string& file,
   // As in `git commit --trailer`, a line `---` does not end the message.
   GALLEY_ASSIGN(std::string comment, comment_character(git));
   if (keeps) comment = unused_comment_character(message);
-  std::vector<std::string> words = {"git",
-                                    "-c",
+  std::vector<std::string> words = {"-c",
                                     "core.commentChar=" + comment,
                                     "interpret-trailers",
                                     "--in-place",
@@ -368,7 +350,8 @@ Result<void> add_trailers(const GitProgram& git, const std::string& file,
   }
   GALLEY_ASSIGN(const std::string path, absolute_path(file));
   words.push_back(path);
-  return run_unconfigured_git(words);
+  GALLEY_TRY(GitProgram::unconfigured().run(words));
+  return {};
 }
 
 }  // namespace galley

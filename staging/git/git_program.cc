@@ -218,6 +218,15 @@ PipedProcessOptions GitProgram::surroundings() const {
       options.unset.emplace_back(name);
     }
   }
+  if (is_unconfigured_) {
+    // Before 2.32, git has no variable for the person's file.
+    options.environment.insert(options.environment.end(),
+                               {"GIT_DIR=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "HOME=/dev/null",
+                                "XDG_CONFIG_HOME=/dev/null"});
+    options.unset.insert(options.unset.end(),
+                         {"GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_GLOBAL",
+                          "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_SYSTEM"});
+  }
   if (!index_.empty()) options.environment.push_back("GIT_INDEX_FILE=" + index_);
   if (!objects_.empty()) {
     std::string quoted;  // unquoted, a colon would end the path
@@ -230,6 +239,12 @@ PipedProcessOptions GitProgram::surroundings() const {
 GitProgram GitProgram::in_other_repository(std::string directory) {
   GitProgram other(std::move(directory));
   other.is_elsewhere_ = true;
+  return other;
+}
+
+GitProgram GitProgram::unconfigured() {
+  GitProgram other;
+  other.is_unconfigured_ = true;
   return other;
 }
 
@@ -287,6 +302,7 @@ Result<void> GitProgram::check_own_files() const {
 
 Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
   PipedProcessOptions options = surroundings();
+  if (is_unconfigured_) return options;
   const std::scoped_lock lock(settings_->mutex);
   if (!settings_->environment) {
     GALLEY_TRY(check_own_files());

@@ -85,6 +85,10 @@ class GitProgram {
   /// git in another repository. GIT_DIR etc. from the environment are ignored.
   [[nodiscard]] static GitProgram in_other_repository(std::string directory);
 
+  /// git outside of every repository and without any configuration, also the person's: that may
+  /// name programs and change what a command does.
+  [[nodiscard]] static GitProgram unconfigured();
+
   [[nodiscard]] Result<GitLayout> layout() const;
   /// Whether git's configuration, also that of the repository, asks for signed commits.
   [[nodiscard]] Result<bool> signs_commits() const;
@@ -124,7 +128,8 @@ class GitProgram {
   std::string protocols_ = "none";
   Bounds bounds_;
   std::stop_token stop_;
-  bool is_elsewhere_ = false;  ///< GIT_DIR etc. are ignored
+  bool is_elsewhere_ = false;     ///< GIT_DIR etc. are ignored
+  bool is_unconfigured_ = false;  ///< without repository and configuration
   std::shared_ptr<Settings> settings_;
 };
 
