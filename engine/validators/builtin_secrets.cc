@@ -22,22 +22,29 @@ constexpr size_t kShownBytes = 4;
 constexpr std::string_view kBuiltInFingerprint = "built-in 1";
 constexpr std::string_view kGoodRules = "secret rules that compile 1\n";
 
-/// Returns the text of a file in UTF-16, as edits see it; nullopt for every other file. Without a
-/// byte order mark, half of its characters must be Latin letters, whose other byte is zero.
+/// Returns the text of a file in UTF-16; nullopt for every other file. Without a byte order mark,
+/// more than half of its characters must be Latin: one byte is zero and the other one is printable
+/// or white space. A damaged character does not hide the others.
 std::optional<std::string> text_of_utf16(std::string_view content) {
-  constexpr std::string_view kLittle = "\xFF\xFE";
-  constexpr std::string_view kBig = "\xFE\xFF";
-  std::string marked;
-  if (!content.starts_with(kLittle) && !content.starts_with(kBig)) {
-    if (!is_binary(content)) return std::nullopt;
-    std::array<size_t, 2> zeros = {};  // at even and at odd offsets
-    for (size_t i = 0; i < content.size(); ++i) zeros[i % 2] += content[i] == '\0' ? 1 : 0;
-    if (4 * std::max(zeros[0], zeros[1]) < content.size()) return std::nullopt;
-    marked = std::string(zeros[0] > zeros[1] ? kBig : kLittle) + std::string(content);
-    content = marked;
+  const bool is_marked_big = content.starts_with("\xFE\xFF");
+  if (is_marked_big || content.starts_with("\xFF\xFE")) {
+    const auto view = TextView::of(content);
+    const bool is_utf16 =
+        content.find('\0') != std::string_view::npos || (view && view->is_utf16());
+    return is_utf16 ? std::optional(readable_utf16(content.substr(2), is_marked_big))
+                    : std::nullopt;
   }
-  const auto view = TextView::of(content);
-  return view && view->is_utf16() ? std::optional(view->text()) : std::nullopt;
+  if (!is_binary(content)) return std::nullopt;
+  const auto is_latin = [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' || (c >= '\t' && c <= '\r');
+  };
+  std::array<size_t, 2> latin = {};  // in big and in little endian
+  for (size_t i = 0; i + 1 < content.size(); i += 2) {
+    latin[0] += content[i] == '\0' && is_latin(content[i + 1]) ? 1 : 0;
+    latin[1] += content[i + 1] == '\0' && is_latin(content[i]) ? 1 : 0;
+  }
+  if (4 * std::max(latin[0], latin[1]) <= content.size()) return std::nullopt;
+  return readable_utf16(content, latin[0] > latin[1]);
 }
 
 /// Calls `look(lines, block)` for each block of added lines. A binary file has none. An 8-bit file
@@ -65,7 +72,7 @@ class SecretsValidator final : public FileValidator {
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 7}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 8}),
         source_(std::move(source)) {}
 
  protected:
@@ -133,7 +140,7 @@ class ForbiddenTextValidator final : public FileValidator {
   ForbiddenTextValidator(const ValidatorConfig& config, ValidatorCache* cache,
                          std::vector<std::unique_ptr<re2::RE2>> patterns)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 3}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 4}),
         patterns_(std::move(patterns)) {}
 
  protected:

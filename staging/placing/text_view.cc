@@ -66,6 +66,16 @@ Decoded decode_utf8(std::string_view text) {
   return {code, length};
 }
 
+/// Decodes the character at `at` in UTF-16.
+Decoded decode_utf16(std::string_view raw, size_t at, bool is_big) {
+  const uint32_t unit = unit_at(raw, at, is_big);
+  if (unit < 0xD800 || unit >= 0xE000) return {unit, 2};
+  if (unit >= 0xDC00 || raw.size() - at < 4) return {};
+  const uint32_t low = unit_at(raw, at + 2, is_big);
+  if (low < 0xDC00 || low >= 0xE000) return {};
+  return {0x10000 + ((unit - 0xD800) << 10U) + (low - 0xDC00), 4};
+}
+
 /// True if `file` is text in units of `size` bytes. Text has no control characters except for
 /// blanks and line ends, and most bytes like a line end are one.
 bool is_text_of_units(std::string_view file, size_t size, bool is_big) {
@@ -118,17 +128,10 @@ std::optional<TextView> TextView::of_utf16(std::string_view content, Form form) 
   size_t count = 0;
   for (size_t at = 2; at < content.size(); ++count) {
     if (count % kStride == 0) view.milestones_.push_back({view.text_.size(), at});
-    const uint32_t unit = unit_at(content, at, is_big);
-    at += 2;
-    if (unit < 0xD800 || unit >= 0xE000) {
-      append_utf8(unit, view.text_);
-      continue;
-    }
-    if (unit >= 0xDC00 || at >= content.size()) return std::nullopt;
-    const uint32_t low = unit_at(content, at, is_big);
-    if (low < 0xDC00 || low >= 0xE000) return std::nullopt;
-    append_utf8(0x10000 + ((unit - 0xD800) << 10U) + (low - 0xDC00), view.text_);
-    at += 2;
+    const Decoded next = decode_utf16(content, at, is_big);
+    if (next.length == 0) return std::nullopt;
+    append_utf8(next.code, view.text_);
+    at += next.length;
   }
   return view;
 }
@@ -191,6 +194,17 @@ std::optional<Splices> TextView::to_raw(const Splices& splices) const {
   auto raw = Splices::from(raw_size_, std::move(out));
   GALLEY_CHECK(raw.has_value());
   return std::move(*raw);
+}
+
+std::string readable_utf16(std::string_view units, bool is_big) {
+  constexpr uint32_t kReplacement = 0xFFFD;
+  std::string text;
+  for (size_t at = 0; units.size() - at >= 2;) {
+    const Decoded next = decode_utf16(units, at, is_big);
+    append_utf8(next.length == 0 ? kReplacement : next.code, text);
+    at += next.length == 0 ? 2 : next.length;
+  }
+  return text;
 }
 
 bool may_be_in_letter(std::string_view file, size_t at) {

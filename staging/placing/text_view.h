@@ -46,6 +46,10 @@ class TextView {
   std::vector<Milestone> milestones_;
 };
 
+/// The text of UTF-16 units as UTF-8, for searching only: half of a pair of units becomes U+FFFD,
+/// and an odd last byte is left out.
+[[nodiscard]] std::string readable_utf16(std::string_view units, bool is_big);
+
 /// True for text with letters in another encoding than UTF-8, also in ISO-2022-JP. A few bad bytes
 /// among letters in UTF-8 are damage.
 [[nodiscard]] bool has_other_encoding(std::string_view file);

@@ -183,12 +183,14 @@ TEST_F(TextValidators, ForbiddenTextInAddedLines) {
   EXPECT_THAT(findings(), ElementsAre("forbidden_text a.js:2:4", "forbidden_text a.js:3:4"));
 }
 
+/// ASCII in UTF-16.
+std::string wide(std::string_view text, bool is_big) {
+  std::string bytes;
+  for (const char c : text) bytes += is_big ? std::string{'\0', c} : std::string{c, '\0'};
+  return bytes;
+}
+
 TEST_F(TextValidators, ForbiddenTextAndSecretsInUtf16) {
-  const auto wide = [](std::string_view text, bool is_big) {
-    std::string bytes;
-    for (const char c : text) bytes += is_big ? std::string{'\0', c} : std::string{c, '\0'};
-    return bytes;
-  };
   const std::string text = "key = 1\r\nAWS_ACCESS_KEY_ID=AKIAQ4XYZ7PLMNB2KDEW\r\n";
   base("known.txt", "\xFF\xFE" + wide(text, false));
   propose("known.txt", "\xFF\xFE" + wide(text + "more\n", false));
@@ -203,6 +205,50 @@ TEST_F(TextValidators, ForbiddenTextAndSecretsInUtf16) {
   use("secrets");
   EXPECT_THAT(findings(), ElementsAre(HasSubstr("big.txt:2:"), HasSubstr("little.txt:2:"),
                                       HasSubstr("unmarked.txt:2:")));
+}
+
+TEST_F(TextValidators, ADamagedCharacterOfUtf16HidesNoSecret) {
+  const std::string text = "AWS_ACCESS_KEY_ID=AKIAQ4XYZ7PLMNB2KDEW\r\n";
+  propose("control.txt", "\xFF\xFE" + wide("\x01\n" + text, false));
+  propose("half-pair.txt", "\xFE\xFF\xD8" + wide("x\n" + text, true).substr(1));
+  propose("none.txt", "\xFF\xFE\xFF\xFF" + wide("\n" + text, false));
+  propose("odd.txt", "\xFF\xFE" + wide(text, false) + "x");
+  propose("second-half.txt", std::string("\x01\xDC", 2) + wide("\n" + text, false));
+  for (const char* validator : {"forbidden_text", "secrets"}) {
+    use(validator, validator == std::string_view("secrets") ? "" : "patterns = ['AKI[A]']\n");
+    EXPECT_THAT(findings(), ElementsAre(HasSubstr("control.txt:2:"), HasSubstr("half-pair.txt:2:"),
+                                        HasSubstr("none.txt:2:"), HasSubstr("odd.txt:1:"),
+                                        HasSubstr("second-half.txt:2:")));
+  }
+}
+
+TEST_F(TextValidators, ADamagedCharacterHidesNoSecretOfALongMarkedFile) {
+  std::string marked = "\xFF\xFE";
+  for (int i = 0; i < 5'000; ++i) marked += i % 100 == 0 ? "\x28\x20" : "\x2D\x4E";
+  marked += "\x01\xDC" + wide("\nAWS_ACCESS_KEY_ID=AKIAQ4XYZ7PLMNB2KDEW\n", false);
+  propose("long.txt", marked);
+  use("forbidden_text", "patterns = ['AKI[A]']\n");
+  EXPECT_THAT(findings(), ElementsAre(HasSubstr("long.txt:2:")));
+}
+
+TEST_F(TextValidators, NumbersOfABinaryAreNotUtf16) {
+  const auto numbers = [](uint64_t step, size_t count, size_t size) {
+    std::string bytes;
+    for (uint64_t i = 0; i < count; ++i) {
+      for (size_t at = 0; at < size; ++at) bytes += static_cast<char>(i * step >> 8 * at & 0xFFU);
+    }
+    return bytes;
+  };
+  propose("numbers.bin", numbers(37, 4'000, 4));
+  propose("small.bin", numbers(1, 255, 4).substr(4UL * ' '));
+  std::string object = "\177ELF\2\1\1" + std::string(57, '\0');
+  for (uint64_t i = 0; i < 500; ++i) {  // relocations: offset, symbol and type, addend
+    object += numbers(0x1234 + 7 * i, 2, 8).substr(8) + numbers((i << 32U) | 4U, 2, 8).substr(8) +
+              (i % 2 == 0 ? std::string(8, '\xFF') : std::string(8, '\0'));
+  }
+  propose("object.o", object);
+  use("forbidden_text", "patterns = ['[^\\x00-\\x7F]']\n");
+  EXPECT_THAT(findings(), ElementsAre());
 }
 
 TEST_F(TextValidators, BytesOfAnEightBitFileThatBeginsLikeUtf16AreSearched) {

@@ -24,5 +24,13 @@ TEST(TextView, EightBitTextThatBeginsLikeAMarkIsNotUtf16) {
   EXPECT_FALSE(TextView::of("\xFF\xFEline 1\nline 2\n"));
 }
 
+TEST(TextView, DamagedUtf16IsReadableAndHasNoView) {
+  const std::string half = "a\0\x01\xD8\n\0x"s;
+  EXPECT_EQ(readable_utf16(half, false), "a\xEF\xBF\xBD\n");
+  EXPECT_FALSE(TextView::of("\xFF\xFE" + half.substr(0, 6)));
+  EXPECT_EQ(readable_utf16("\xD8\x3D\xDE\x00\xDE\x00\xD8\x3D"s, true),
+            "\xF0\x9F\x98\x80\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
 }  // namespace
 }  // namespace galley
