@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ namespace {
 
 /// Room for this many references with the longest names.
 constexpr uint64_t kMaxInputBytes = uint64_t{64} << 20U;
+/// The first refused references of a push are named.
+constexpr size_t kMostNamed = 10;
 
 /// The text of one judgement, and whether it approves.
 struct HookAnswer {
@@ -34,10 +37,11 @@ struct HookAnswer {
   Json document;
 };
 
+/// Without `repository`, judges the current one.
 Result<HookAnswer> judge_source(Session& session, const CheckSource& source,
-                                const std::string& directory = {}) {
+                                std::optional<GitAccess> repository = {}) {
   CheckOptions options;
-  options.directory = directory;
+  options.repository = std::move(repository);
   options.who = session.transaction_options();
   options.config_file = session.arguments().global.config;
   options.approver = approver_at_terminal(session);
@@ -122,7 +126,7 @@ CheckSource push_source(const PushRange& range) {
   source.from = range.from;
   source.to = range.to;
   source.rules = range.rules;
-  source.is_direct = range.is_rewound;
+  source.is_direct = true;
   source.known = range.known;
   source.same = range.same;
   return source;
@@ -213,17 +217,21 @@ Result<int> judge_staged(Session& session) {
 }
 
 Result<int> judge_push(Session& session) {
-  const GitProgram git;
-  GALLEY_ASSIGN(Push push, read_push(session, git));
+  GALLEY_ASSIGN(const GitAccess repository, GitAccess::open(GitProgram()));
+  GALLEY_ASSIGN(const Push push, read_push(session, repository.git));
+  GALLEY_ASSIGN(const auto ranges, ranges_of(repository, push.updates, push.known));
   std::vector<std::pair<PushRange, HookAnswer>> judged;
   Json document = {{"schema", "galley.hook-run/1"},
                    {"ok", true},
                    {"hook", session.arguments().name},
                    {"judged", Json::array()}};
-  bool is_yes = true;
-  if (push.updates.size() > 1) GALLEY_TRY(peel_new_ids(git, push.updates));
-  for (const RefUpdate& update : push.updates) {
-    GALLEY_ASSIGN(const PushRange range, range_of(git, update, push.known));
+  size_t refused = 0;
+  const auto tell_of = [&](const std::string& ref, bool is_yes, const std::string& text) {
+    refused += is_yes ? 0 : 1;
+    if (is_yes || refused <= kMostNamed) tell(session, ref, is_yes, text);
+  };
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const PushRange& range = ranges[i];
     Json entry = {{"ref", printable_line(range.ref)}, {"ok", true}};
     if (range.to.empty()) {
       entry["note"] = range.note;
@@ -233,35 +241,37 @@ Result<int> judge_push(Session& session) {
     auto known = std::find_if(judged.begin(), judged.end(),
                               [&](const auto& one) { return one.first.is_same_work(range); });
     if (known == judged.end()) {
-      GALLEY_ASSIGN(HookAnswer answer, judge_source(session, push_source(range)));
-      const bool is_unknown = push.known.main_branch.empty() && update.old_id.empty();
+      GALLEY_ASSIGN(HookAnswer answer, judge_source(session, push_source(range), repository));
+      const bool is_unknown = push.known.main_branch.empty() && push.updates[i].old_id.empty();
       if (!answer.is_yes && is_unknown) {
         answer.text +=
             "  content that the other side already has may count as new; to prevent it: " +
             push.known.remedy + "\n";
       }
-      tell(session, range.ref, answer.is_yes, answer.text);
+      tell_of(range.ref, answer.is_yes, answer.text);
       judged.emplace_back(range, std::move(answer));
       known = judged.end() - 1;
     } else if (!known->second.is_yes) {
-      tell(session, range.ref, false, "  for the same commits as " + known->first.ref + "\n");
+      tell_of(range.ref, false, "  for the same commits as " + known->first.ref + "\n");
     }
-    is_yes = is_yes && known->second.is_yes;
     entry["ok"] = known->second.is_yes;
     entry["verdict"] = known->second.document;
     document["judged"].push_back(std::move(entry));
   }
-  document["ok"] = is_yes;
+  if (refused > kMostNamed) {
+    say(session, fmt::format("galley: and {} more are refused\n", refused - kMostNamed));
+  }
+  document["ok"] = refused == 0;
   if (session.is_json()) session.print(document);
-  return is_yes ? kExitDone : kExitNo;
+  return refused == 0 ? kExitDone : kExitNo;
 }
 
 Result<bool> judge_update(Session& session, const RefUpdate& update, const std::string& directory) {
-  KnownCommits known = known_on_server();
-  GALLEY_ASSIGN(const PushRange range,
-                range_of(GitProgram::in_other_repository(directory), update, known));
+  GALLEY_ASSIGN(const GitAccess repository, GitAccess::open(directory));
+  GALLEY_ASSIGN(const auto ranges, ranges_of(repository, {update}, known_on_server()));
+  const PushRange& range = ranges.front();
   if (range.to.empty()) return true;
-  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, push_source(range), directory));
+  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, push_source(range), repository));
   tell(session, range.ref, answer.is_yes, answer.text);
   return answer.is_yes;
 }

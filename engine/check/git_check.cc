@@ -28,7 +28,7 @@
 #include "staging/formats/read_edits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
-#include "staging/git/git_program.h"
+#include "staging/git/git_branch.h"
 #include "staging/git/git_writer.h"
 #include "staging/git/merged_tree.h"
 #include "staging/overlay/stage_edits.h"
@@ -109,6 +109,7 @@ struct GitCheck::State {
   SystemClock system_clock;
   std::shared_ptr<const GitObjects> objects;
   std::shared_ptr<const GitTrees> trees;
+  std::shared_ptr<const GitWriters> writers;
   std::shared_ptr<GitBlobStore> store;
   std::unique_ptr<GitTree> base;
   std::string rules_tree;               ///< the tree whose galley.toml counts
@@ -181,9 +182,6 @@ const std::vector<std::string>& GitCheck::notices() const { return state_->notic
 
 Result<std::unique_ptr<GitCheck>> GitCheck::open(const CheckSource& source, CheckOptions options) {
   auto state = std::make_unique<State>();
-  if (!options.directory.empty()) {
-    state->git = GitProgram::in_other_repository(options.directory);
-  }
   state->options = std::move(options);
   GALLEY_TRY(state->open(source));
   return std::unique_ptr<GitCheck>(new GitCheck(std::move(state)));
@@ -210,11 +208,15 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     GALLEY_ASSIGN(UserSettings loaded, load_user_settings());
     user = std::make_shared<const UserSettings>(std::move(loaded));
   }
-  GALLEY_ASSIGN(layout, git.layout());
+  GALLEY_ASSIGN(const GitAccess access, options.repository ? Result<GitAccess>(*options.repository)
+                                                           : GitAccess::open(GitProgram()));
+  git = access.git;
+  layout = access.layout;
+  objects = access.objects;
+  trees = access.trees;
+  writers = access.writers;
   root = layout.work_tree.empty() ? layout.git_directory : layout.work_tree;
   GALLEY_TRY(finish_what_was_begun());
-  objects = std::make_shared<const GitObjects>(git);
-  trees = std::make_shared<const GitTrees>(objects);
   store = std::make_shared<GitBlobStore>(objects);
   if (source.kind == Kind::kPatch) {
     GALLEY_ASSIGN(const std::string tree, head_tree());
@@ -398,8 +400,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::taken_into_base(
     const std::vector<GitPathChange>& files, std::vector<GitRawChange> changes,
     const DiffFrom& diff) {
   if (files.empty()) return changes;
-  const GitWriters writers(git);
-  GALLEY_ASSIGN(const std::string tree, GitWriter(writers, false).tree(*trees, base->id(), files));
+  GALLEY_ASSIGN(const std::string tree, GitWriter(*writers, false).tree(*trees, base->id(), files));
   set_base(tree);
   return diff(tree);
 }
@@ -427,7 +428,7 @@ Result<std::vector<std::string>> GitCheck::State::sides_of_head(
   std::vector<std::string> sides = {*head};
   for (const std::string& one : merging) {
     GALLEY_ASSIGN(const bool same_rules,
-                  have_same_file(git, *head, one, std::string(kConfigFileName)));
+                  have_same_file(trees, *head, one, chosen_path(kConfigFileName)));
     if (!same_rules) return std::vector<std::string>();
     sides.push_back(one);
   }
@@ -616,7 +617,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::diff_of(const CheckSource& so
   std::vector<std::string> sides;
   for (const std::string& one : parents) {
     GALLEY_ASSIGN(const bool same_rules,
-                  have_same_file(git, parents.front(), one, std::string(kConfigFileName)));
+                  have_same_file(trees, parents.front(), one, chosen_path(kConfigFileName)));
     if (same_rules) sides.push_back(one);
   }
   return against_all(sides, parent,

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "engine/check/staged_fixes.h"
 #include "engine/policy/config.h"
 #include "staging/formats/edit_set.h"
+#include "staging/git/git_branch.h"
 
 namespace galley {
 
@@ -40,8 +42,8 @@ struct CheckSource {
   std::string patch = {};                         ///< an edit document of any format, for kPatch
   DocumentEnd patch_end = DocumentEnd::kUnknown;  ///< whether the patch may be cut off
   std::string rules = {};  ///< the revision whose galley.toml counts, for kRange; empty: `from`
-  /// For kRange: compare with `from` itself instead of the merge base, as for a branch that loses
-  /// commits.
+  /// For kRange: compare with `from` itself instead of the merge base, as for a push. There it is
+  /// the merge base, unless the branch loses commits.
   bool is_direct = false;
   /// For kRange: further commits besides `from` whose content is not new either. Then the base is
   /// the merge of all of them. For kStaged: the other parents of the next commit; empty: those of
@@ -59,8 +61,8 @@ struct CheckOptions {
   Approver approver = {};
   /// Ignore findings that the unchanged files have as well.
   bool only_new = false;
-  /// Empty: the current one, or the repository that GIT_DIR etc. name.
-  std::string directory = {};
+  /// Nothing: the current one, or the repository that GIT_DIR etc. name.
+  std::optional<GitAccess> repository = {};
   std::shared_ptr<const UserSettings> user = nullptr;  ///< null: loaded
   CommandRunner* runner = nullptr;                     ///< null: the sandbox
   const Clock* clock = nullptr;                        ///< null: the machine's

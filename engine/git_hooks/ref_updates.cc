@@ -1,7 +1,14 @@
 #include "engine/git_hooks/ref_updates.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -94,18 +101,6 @@ Result<std::vector<RefUpdate>> parse_received_refs(std::string_view text) {
   return parse_lines(text, kReceived);
 }
 
-Result<void> peel_new_ids(const GitProgram& git, std::vector<RefUpdate>& updates) {
-  std::string asked;
-  for (const RefUpdate& update : updates) asked += update.new_id + "^{commit}\n";
-  GALLEY_ASSIGN(const std::string said,
-                git.run({"cat-file", "--batch-check=%(objectname)"}, asked));
-  const auto lines = lines_of(said);
-  for (size_t i = 0; i < std::min(lines.size(), updates.size()); ++i) {
-    if (is_object_id(lines[i])) updates[i].new_id = lines[i];
-  }
-  return {};
-}
-
 Result<RefUpdate> parse_update(const std::vector<std::string>& words) {
   constexpr WordOrder kUpdate = {3, 0, 1, 2};
   const std::vector<std::string_view> views(words.begin(), words.end());
@@ -137,29 +132,106 @@ Result<std::vector<std::string>> rev_list(const GitProgram& git, std::vector<std
 }
 
 /// The commit that a revision names; empty: it does not exist or is not here.
-Result<std::string> commit_of(const GitProgram& git, const std::string& revision) {
+Result<std::string> commit_of(const GitAccess& repository, const std::string& revision) {
   if (revision.empty()) return std::string();
-  GALLEY_ASSIGN(const PipedOutput said, git.try_run({"rev-parse", "--verify", "--quiet",
-                                                     "--end-of-options", revision + "^{commit}"}));
-  return said.status == 0 ? said.output.substr(0, said.output.find('\n')) : std::string();
+  const auto head = repository.objects->look(revision + "^{commit}");
+  if (!head && head.error().reason != "git.no_such_object") return fail(head.error());
+  return head ? head->id : std::string();
 }
+
+/// The commits of the receiving side whose content was judged as the result of a push. A commit
+/// that is only in the history of one may have content that a later one takes back.
+struct JudgedCommits {
+  /// The last commits of the references. Without a main branch, also their first parents: a new
+  /// branch may begin at an older state of the branch that is used as one.
+  std::unordered_set<std::string> tips;
+  std::unordered_set<std::string> main_line;  ///< the main branch and its first parents
+  size_t searches_left = 0;  ///< how often git may still be asked which references have a commit
+};
+
+/// The commits of a push that the other side does not have.
+class NewCommits {
+ public:
+  /// Those of all references. git is asked once.
+  static Result<NewCommits> of(const GitProgram& git, const std::vector<RefUpdate>& updates,
+                               const KnownCommits& known) {
+    std::vector<std::string> words = {"rev-list", "--topo-order", "--parents", "--stdin", "--not"};
+    words.insert(words.end(), known.known.begin(), known.known.end());
+    std::string ends;
+    for (const RefUpdate& update : updates) {
+      if (!update.new_id.empty()) ends += update.new_id + "\n";
+      if (!update.old_id.empty()) ends += "^" + update.old_id + "\n";
+    }
+    GALLEY_ASSIGN(std::string said, git.run(words, ends));
+    NewCommits made;
+    made.text_ = std::make_shared<const std::string>(std::move(said));
+    for (const std::string_view line : lines_of(*made.text_)) {
+      const size_t space = std::min(line.find(' '), line.size());
+      made.commits_.emplace(line.substr(0, space),
+                            Commit{made.commits_.size(), line.substr(space)});
+    }
+    return made;
+  }
+
+  [[nodiscard]] bool contains(const std::string& commit) const { return commits_.contains(commit); }
+  /// A commit has a smaller number than its parents.
+  [[nodiscard]] size_t number(const std::string& commit) const {
+    const auto found = commits_.find(commit);
+    return found == commits_.end() ? commits_.size() : found->second.number;
+  }
+  [[nodiscard]] std::vector<std::string> parents(const std::string& commit) const {
+    std::vector<std::string> all;
+    std::string_view rest = commits_.at(commit).parents;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(' ', 1), rest.size());
+      all.emplace_back(rest.substr(1, end - 1));
+      rest.remove_prefix(end);
+    }
+    return all;
+  }
+
+ private:
+  struct Commit {
+    size_t number = 0;
+    std::string_view parents;  ///< a space before each
+  };
+  std::shared_ptr<const std::string> text_;
+  std::unordered_map<std::string_view, Commit> commits_;
+};
+
+/// The receiving side of one push.
+struct OtherSide {
+  const GitAccess& repository;
+  const KnownCommits& known;
+  std::string main;                     ///< the last commit of its main branch; empty: unknown
+  NewCommits fresh;                     ///< that it does not have
+  std::vector<std::string> old;         ///< of the references of the push
+  std::optional<JudgedCommits> judged;  ///< read when it is first needed
+  /// New commits of references of this push that are judged before. If one is refused, the whole
+  /// push is.
+  std::unordered_set<std::string> before;
+
+  [[nodiscard]] bool is_judged(const std::string& commit) const {
+    return judged->tips.contains(commit) || judged->main_line.contains(commit) ||
+           before.contains(commit);
+  }
+};
 
 /// Finds what the other side has of a range.
 class KnownContent {
  public:
-  /// `main` is the last commit of the main branch; empty: unknown.
-  KnownContent(const GitProgram& git, KnownCommits& known, const std::string& main,
-               PushRange& range)
-      : git_(git), known_(known), main_(main), range_(range) {}
+  KnownContent(OtherSide& other, PushRange& range)
+      : other_(other), git_(other.repository.git), range_(range) {}
 
   /// Sets `from` for a new branch or tag.
   Result<void> find_beginning() {
     GALLEY_TRY(read_judged());
-    GALLEY_ASSIGN(const auto fresh,
-                  rev_list(git_, {"--first-parent", range_.to, "--not"}, known_.known));
     std::string begin = range_.to;
-    if (!fresh.empty()) {
-      GALLEY_ASSIGN(begin, commit_of(git_, fresh.back() + "^1"));
+    while (other_.fresh.contains(begin)) {
+      GALLEY_ASSIGN(const bool is_found, is_beginning(begin));
+      if (is_found) break;
+      const auto parents = other_.fresh.parents(begin);
+      begin = parents.empty() ? std::string() : parents.front();
     }
     GALLEY_ASSIGN(range_.from, last_beginning(begin));
     // With the same rules, it could begin at the end of the other branch.
@@ -168,42 +240,47 @@ class KnownContent {
 
   /// Adds what is not new besides `from`.
   Result<void> add_merged() {
-    GALLEY_ASSIGN(const auto merged, merged_commits());
-    if (!merged.empty()) GALLEY_TRY(read_judged());
     const std::string& rules = range_.rules.empty() ? range_.from : range_.rules;
+    GALLEY_ASSIGN(const auto merged, merged_commits(rules));
+    if (!merged.empty()) GALLEY_TRY(read_judged());
     for (const std::string& commit : merged) {
       GALLEY_ASSIGN(const bool is_known, counts(commit, rules));
       if (is_known) range_.known.push_back(commit);
-      if (!known_.judged->contains(commit)) GALLEY_TRY(add_holders(commit, rules));
+      if (!other_.is_judged(commit)) GALLEY_TRY(add_holders(commit, rules));
     }
     return {};
   }
 
  private:
   Result<void> read_judged() {
-    if (known_.judged) return {};
+    if (other_.judged) return {};
     JudgedCommits judged;
     std::vector<std::string> words = {"--no-walk"};
-    if (main_.empty()) words = {"--first-parent"};
-    GALLEY_ASSIGN(const auto tips, rev_list(git_, words, known_.known));
+    if (other_.main.empty()) words = {"--first-parent"};
+    GALLEY_ASSIGN(const auto tips, rev_list(git_, words, other_.known.known));
     judged.tips.insert(tips.begin(), tips.end());
-    if (!main_.empty()) {
-      GALLEY_ASSIGN(const auto line, rev_list(git_, {"--first-parent", main_}));
+    judged.tips.insert(other_.old.begin(), other_.old.end());
+    if (!other_.main.empty()) {
+      GALLEY_ASSIGN(const auto line, rev_list(git_, {"--first-parent", other_.main}));
       judged.main_line.insert(line.begin(), line.end());
     }
     GALLEY_ASSIGN(const std::string some,
                   git_.run({"for-each-ref", "--count=" + std::to_string(kMaxSearchedRefs + 1),
-                            "--format=%(refname)", known_.refs}));
+                            "--format=%(refname)", other_.known.refs}));
     if (lines_of(some).size() <= kMaxSearchedRefs) judged.searches_left = kMaxSearches;
-    known_.judged = std::move(judged);
+    other_.judged = std::move(judged);
     return {};
   }
 
   /// Whether a new branch may begin here: its content was judged by the rules of the main branch or
   /// by those of the new branch.
   Result<bool> is_beginning(const std::string& commit) const {
-    if (!known_.judged->contains(commit) || main_.empty()) return known_.judged->contains(commit);
-    GALLEY_ASSIGN(const bool has_rules_of_main, counts(commit, main_));
+    const bool is_judged = other_.is_judged(commit);
+    if (!is_judged) return false;
+    // What only this push has was perhaps judged by its own rules.
+    if (other_.main.empty() && other_.judged->tips.contains(commit)) return true;
+    if (other_.main.empty()) return counts(commit, range_.to);
+    GALLEY_ASSIGN(const bool has_rules_of_main, counts(commit, other_.main));
     return has_rules_of_main ? Result<bool>(true) : counts(commit, range_.to);
   }
 
@@ -220,36 +297,54 @@ class KnownContent {
     return std::string();
   }
 
-  /// The parents of the new commits that the other side has.
-  Result<std::vector<std::string>> merged_commits() const {
-    std::vector<std::string> words = {"--boundary", range_.to, "--not"};
-    if (!range_.from.empty()) words.push_back(range_.from);
-    GALLEY_ASSIGN(const auto commits, rev_list(git_, words, known_.known));
+  /// The parents of the new commits that are not new, or are judged before by these rules.
+  [[nodiscard]] Result<std::vector<std::string>> merged_commits(const std::string& rules) const {
     std::vector<std::string> merged;
-    for (const std::string& commit : commits) {
-      if (!commit.starts_with('-') || merged.size() == kMaxTakenIn) continue;
-      if (commit.substr(1) != range_.from) merged.push_back(commit.substr(1));
+    std::unordered_set<std::string> seen = {range_.from};
+    std::vector<std::string> waiting = {range_.to};
+    while (!waiting.empty()) {
+      const std::string commit = std::move(waiting.back());
+      waiting.pop_back();
+      if (!seen.insert(commit).second) continue;
+      bool is_new = other_.fresh.contains(commit);
+      if (is_new && commit != range_.to && other_.before.contains(commit) && !rules.empty()) {
+        GALLEY_ASSIGN(const bool is_same, have_same_rules(rules, commit));
+        is_new = !is_same;
+      }
+      if (is_new) {
+        for (std::string& one : other_.fresh.parents(commit)) waiting.push_back(std::move(one));
+      } else if (commit != range_.to && merged.size() < kMaxTakenIn) {
+        merged.push_back(commit);
+      }
     }
     return merged;
+  }
+
+  /// False if a tree is not here, as in a clone without trees.
+  Result<bool> have_same_rules(const std::string& a, const std::string& b) const {
+    auto same = have_same_file(other_.repository.trees, a, b, chosen_path(kConfigFileName));
+    const std::string reason = same ? "" : same.error().reason;
+    const bool is_missing = reason == "git.object_missing" || reason == "git.no_such_object";
+    return is_missing ? Result<bool>(false) : same;
   }
 
   /// Whether the content of a commit was judged in the main branch, or by the galley.toml of the
   /// commit `rules`.
   Result<bool> counts(const std::string& commit, const std::string& rules) const {
-    if (known_.judged->main_line.contains(commit)) return true;
-    if (!known_.judged->tips.contains(commit) || rules.empty()) return false;
-    return have_same_file(git_, rules, commit, std::string(kConfigFileName));
+    if (other_.judged->main_line.contains(commit)) return true;
+    return !other_.is_judged(commit) || rules.empty() ? Result<bool>(false)
+                                                      : have_same_rules(rules, commit);
   }
 
   /// Adds the last commits of the references that contain this commit and that count.
   Result<void> add_holders(const std::string& commit, const std::string& rules) {
-    if (commit.empty() || known_.judged->searches_left == 0) return {};
-    --known_.judged->searches_left;
+    if (commit.empty() || other_.judged->searches_left == 0) return {};
+    --other_.judged->searches_left;
     GALLEY_ASSIGN(const std::string names,
                   git_.run({"for-each-ref", "--sort=-creatordate", kMaxHolders,
-                            "--format=%(refname)", "--contains=" + commit, known_.refs}));
+                            "--format=%(refname)", "--contains=" + commit, other_.known.refs}));
     for (const std::string_view name : lines_of(names)) {
-      GALLEY_ASSIGN(const std::string tip, commit_of(git_, std::string(name)));
+      GALLEY_ASSIGN(const std::string tip, commit_of(other_.repository, std::string(name)));
       std::vector<std::string>& same = range_.same;
       if (tip.empty() || std::find(same.begin(), same.end(), tip) != same.end()) continue;
       GALLEY_ASSIGN(const bool is_same, counts(tip, rules));
@@ -258,22 +353,14 @@ class KnownContent {
     return {};
   }
 
+  OtherSide& other_;
   const GitProgram& git_;
-  KnownCommits& known_;
-  const std::string& main_;
   PushRange& range_;
 };
 
 Result<bool> has_no_commit(const GitProgram& git, const KnownCommits& known) {
   GALLEY_ASSIGN(const auto commits, rev_list(git, {"--max-count=1"}, known.known));
   return commits.empty();
-}
-
-Result<bool> has_rules(const GitProgram& git, const std::string& commit) {
-  GALLEY_ASSIGN(const PipedOutput said,
-                git.try_run({"rev-parse", "--verify", "--quiet", "--end-of-options",
-                             commit + ":" + std::string(kConfigFileName)}));
-  return said.status == 0;
 }
 
 tl::unexpected<Error> no_rules(const std::string& ref, const KnownCommits& known) {
@@ -309,46 +396,64 @@ Result<KnownCommits> known_of_remote(const GitProgram& git, const std::string& r
 }
 
 KnownCommits known_on_server() {
-  return {{"--all"}, "refs/", "HEAD", "git symbolic-ref HEAD refs/heads/main"};
+  return {{"--all"}, "refs/", "HEAD", "git symbolic-ref HEAD refs/heads/main", true};
 }
 
 namespace {
 
-Result<PushRange> new_range(const GitProgram& git, const RefUpdate& update, KnownCommits& known) {
+/// Removes old ids that their references do not have. On a server, the pusher names the old ids,
+/// and git compares them only after the hook.
+Result<void> drop_false_old_ids(const GitProgram& git, std::vector<RefUpdate>& updates) {
+  GALLEY_ASSIGN(const std::string said,
+                git.run({"for-each-ref", "--format=%(objectname) %(refname)"}));
+  const auto lines = lines_of(said);
+  const std::unordered_set<std::string_view> there(lines.begin(), lines.end());
+  for (RefUpdate& update : updates) {
+    if (!there.contains(update.old_id + " " + update.ref)) update.old_id.clear();
+  }
+  return {};
+}
+
+/// Replaces the ids by those of their commits, as for a tag. An old commit that is not here counts
+/// as none.
+Result<void> find_commits(const GitAccess& repository, std::vector<RefUpdate>& updates) {
+  for (RefUpdate& update : updates) {
+    GALLEY_ASSIGN(update.old_id, commit_of(repository, update.old_id));
+    const bool is_deleted = update.new_id.empty();
+    GALLEY_ASSIGN(update.new_id, commit_of(repository, update.new_id));
+    if (is_deleted || !update.new_id.empty()) continue;
+    return fail(ErrorKind::kRefused, "hook.no_commit",
+                "'" + printable_line(update.ref) +
+                    "' would not name a commit, so there is no tree to judge; leave it out of this "
+                    "push");
+  }
+  return {};
+}
+
+Result<PushRange> range_of(OtherSide& other, const RefUpdate& update) {
+  const GitAccess& repository = other.repository;
   PushRange range;
   range.ref = update.ref;
   if (update.new_id.empty()) {
     range.note = "is deleted";
     return range;
   }
-  GALLEY_ASSIGN(range.to, commit_of(git, update.new_id));
-  if (range.to.empty()) {
-    return fail(ErrorKind::kRefused, "hook.no_commit",
-                "'" + printable_line(update.ref) +
-                    "' would not name a commit, so there is no tree to judge; leave it out of this "
-                    "push");
-  }
-  if (!known.main_commit) {
-    GALLEY_ASSIGN(known.main_commit, commit_of(git, known.main_branch));
-  }
-  const std::string& main = *known.main_commit;
-  if (!main.empty()) range.same.push_back(main);
-  KnownContent content(git, known, main, range);
-  GALLEY_ASSIGN(range.from, commit_of(git, update.old_id));
+  range.to = update.new_id;
+  if (!other.main.empty()) range.same.push_back(other.main);
+  KnownContent content(other, range);
+  range.from = update.old_id;
   if (!range.from.empty()) {
-    GALLEY_ASSIGN(const PipedOutput kept,
-                  git.try_run({"merge-base", "--is-ancestor", range.from, range.to}));
-    range.is_rewound = kept.status != 0;
-    GALLEY_ASSIGN(const bool is_ruled, has_rules(git, range.from));
-    if (!is_ruled) range.rules = main;
+    GALLEY_ASSIGN(const std::string rules,
+                  file_id(repository.trees, range.from, chosen_path(kConfigFileName)));
+    if (rules.empty()) range.rules = other.main;
     GALLEY_TRY(content.add_merged());
     return range;
   }
-  range.rules = main;
+  range.rules = other.main;
   GALLEY_TRY(content.find_beginning());
   if (range.from.empty() && range.rules.empty()) {
-    GALLEY_ASSIGN(const bool is_first, has_no_commit(git, known));
-    if (!is_first) return no_rules(update.ref, known);
+    GALLEY_ASSIGN(const bool is_first, has_no_commit(repository.git, other.known));
+    if (!is_first) return no_rules(update.ref, other.known);
     range.rules = range.to;  // the very first push: the only rules are its own
   }
   if (range.from == range.to) {
@@ -362,15 +467,38 @@ Result<PushRange> new_range(const GitProgram& git, const RefUpdate& update, Know
 
 }  // namespace
 
-Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update, KnownCommits& known) {
-  auto found = known.ranges.find({update.old_id, update.new_id});
-  if (found == known.ranges.end()) {
-    GALLEY_ASSIGN(PushRange range, new_range(git, update, known));
-    found = known.ranges.emplace(std::pair(update.old_id, update.new_id), std::move(range)).first;
+Result<std::vector<PushRange>> ranges_of(const GitAccess& repository,
+                                         std::vector<RefUpdate> updates,
+                                         const KnownCommits& known) {
+  OtherSide other{repository, known, {}, {}, {}, {}, {}};
+  GALLEY_ASSIGN(other.main, commit_of(repository, known.main_branch));
+  if (known.has_updated_refs) GALLEY_TRY(drop_false_old_ids(repository.git, updates));
+  GALLEY_TRY(find_commits(repository, updates));
+  GALLEY_ASSIGN(other.fresh, NewCommits::of(repository.git, updates, known));
+  for (const RefUpdate& update : updates) {
+    if (!update.old_id.empty()) other.old.push_back(update.old_id);
   }
-  PushRange range = found->second;
-  range.ref = update.ref;
-  return range;
+  // An existing reference is judged by its own rules. A new one is judged after those whose commits
+  // it contains.
+  std::vector<size_t> order(updates.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto rank = [&](size_t i) {
+    const bool exists = !updates[i].old_id.empty();
+    return exists ? std::pair(0, i) : std::pair(1, ~other.fresh.number(updates[i].new_id));
+  };
+  std::ranges::stable_sort(order, {}, rank);
+  std::map<std::pair<std::string, std::string>, size_t> done;  // by the old and the new id
+  std::vector<PushRange> ranges(updates.size());
+  for (const size_t i : order) {
+    const RefUpdate& update = updates[i];
+    const auto [found, is_new] = done.emplace(std::pair(update.old_id, update.new_id), i);
+    auto range = is_new ? range_of(other, update) : Result<PushRange>(ranges[found->second]);
+    if (!range) return fail(range.error());
+    range->ref = update.ref;
+    if (!range->to.empty()) other.before.insert(range->to);
+    ranges[i] = *std::move(range);
+  }
+  return ranges;
 }
 
 }  // namespace galley

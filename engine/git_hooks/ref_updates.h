@@ -1,16 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "staging/git/git_program.h"
+#include "staging/git/git_branch.h"
 
 namespace galley {
 
@@ -36,19 +32,15 @@ Result<std::vector<RefUpdate>> parse_received_refs(std::string_view text);
 /// Parses the three arguments of `update` in the same way.
 Result<RefUpdate> parse_update(const std::vector<std::string>& words);
 
-/// Replaces each new id by that of its commit, as for a tag. git is asked once for all of them. An
-/// object that is not here or leads to no commit keeps its id.
-Result<void> peel_new_ids(const GitProgram& git, std::vector<RefUpdate>& updates);
-
 /// The commits to judge for one updated reference.
 struct PushRange {
   std::string ref;
-  std::string from;   ///< a commit that the other side has; empty: unknown there
+  /// A commit that the other side has; empty: unknown there. If it is not an ancestor of `to`, a
+  /// branch loses commits. Then all differences between both trees are judged, because the lost
+  /// commits may contain the rules.
+  std::string from;
   std::string to;     ///< empty: nothing must be judged, and `note` says why
   std::string rules;  ///< the commit whose galley.toml counts; empty: `from`
-  /// An existing branch loses commits. Then all differences between both trees are judged, because
-  /// the lost commits may contain the rules.
-  bool is_rewound = false;
   /// Further commits in `to` that were judged on the other side; their contents are not new.
   std::vector<std::string> known;
   /// The last commit of the main branch there, and those of branches that contain a commit of `to`
@@ -58,22 +50,8 @@ struct PushRange {
   std::string note;
 
   [[nodiscard]] bool is_same_work(const PushRange& other) const {
-    return from == other.from && to == other.to && rules == other.rules &&
-           is_rewound == other.is_rewound && known == other.known && same == other.same;
-  }
-};
-
-/// The commits of the receiving side whose content was judged as the result of a push. A commit
-/// that is only in the history of one may have content that a later one takes back.
-struct JudgedCommits {
-  /// The last commits of the references. Without a main branch, also their first parents: a new
-  /// branch may begin at an older state of the branch that is used as one.
-  std::unordered_set<std::string> tips;
-  std::unordered_set<std::string> main_line;  ///< the main branch and its first parents
-  size_t searches_left = 0;  ///< how often git may still be asked which references have a commit
-
-  [[nodiscard]] bool contains(const std::string& commit) const {
-    return tips.contains(commit) || main_line.contains(commit);
+    return from == other.from && to == other.to && rules == other.rules && known == other.known &&
+           same == other.same;
   }
 };
 
@@ -84,11 +62,8 @@ struct KnownCommits {
   /// `refs/remotes/origin/HEAD`, or `HEAD` on the server itself; empty: nothing is known of that
   /// side.
   std::string main_branch;
-  std::string remedy;                           ///< the command that makes its main branch known
-  std::optional<JudgedCommits> judged = {};     ///< range_of() reads it when it first needs it
-  std::optional<std::string> main_commit = {};  ///< of `main_branch`, likewise; empty: unknown
-  /// What range_of() returned, by the old and the new id.
-  std::map<std::pair<std::string, std::string>, PushRange> ranges = {};
+  std::string remedy;             ///< the command that makes its main branch known
+  bool has_updated_refs = false;  ///< the push updates references of this repository
 };
 
 /// The other side of `git push REMOTE`, according to its remote-tracking branches. If `remote` is
@@ -97,7 +72,7 @@ struct KnownCommits {
                                                    const std::string& remote);
 [[nodiscard]] KnownCommits known_on_server();
 
-/// The part of an update that is new to the other side, and the rules that judge it:
+/// The part of each update that is new to the other side, and the rules that judge it:
 ///
 ///     an existing branch   from its old commit, by the rules of that commit, or if it has none, of
 ///                          the main branch; all differences if it loses commits
@@ -105,12 +80,15 @@ struct KnownCommits {
 ///                          branch, or by its own rules if there is nothing yet
 ///     a deleted one        nothing
 ///
-/// The other side may have the content in another branch. That content is not new if it was judged
-/// (JudgedCommits) in the main branch or by the same rules. An existing branch whose old commit is
-/// not here (another user pushed meanwhile) counts as new.
+/// The other side may have the content in another branch. That content is not new if it was judged,
+/// as the last commit of a reference, in the main branch or by the same rules. So is that of a
+/// commit to which another reference of this push moves: if one is refused, all are. An existing
+/// branch whose old commit is not here (another user pushed meanwhile) counts as new, and on the
+/// server one that is not at its old commit.
 /// Errors: kRefused `hook.no_commit` for a reference to an object other than a commit; those of
 ///         GitProgram.
-[[nodiscard]] Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
-                                         KnownCommits& known);
+[[nodiscard]] Result<std::vector<PushRange>> ranges_of(const GitAccess& repository,
+                                                       std::vector<RefUpdate> updates,
+                                                       const KnownCommits& known);
 
 }  // namespace galley

@@ -164,7 +164,10 @@ class GitBranch::Files final : public Directory {
 };
 
 Result<GitAccess> GitAccess::open(const std::string& directory) {
-  GitProgram git = GitProgram::in_other_repository(directory);
+  return open(GitProgram::in_other_repository(directory));
+}
+
+Result<GitAccess> GitAccess::open(GitProgram git) {
   GALLEY_ASSIGN(GitLayout layout, git.layout());
   auto objects = std::make_shared<const GitObjects>(git);
   auto trees = std::make_shared<const GitTrees>(objects);

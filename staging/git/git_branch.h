@@ -26,8 +26,9 @@ struct GitAccess {
   /// Another repository has all that counts, so commits here need not survive a power cut.
   bool is_cache = false;
 
-  /// GIT_DIR and similar variables are ignored, because the caller names the repository.
   /// Errors: those of GitProgram.
+  static Result<GitAccess> open(GitProgram git);
+  /// GIT_DIR and similar variables are ignored, because the caller names the repository.
   static Result<GitAccess> open(const std::string& directory);
 };
 

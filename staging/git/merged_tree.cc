@@ -90,14 +90,18 @@ Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
   return std::optional(std::move(all));
 }
 
-Result<bool> have_same_file(const GitProgram& git, const std::string& a, const std::string& b,
-                            const std::string& path) {
-  GALLEY_ASSIGN(const PipedOutput first, git.try_run({"rev-parse", "--verify", "--quiet",
-                                                      "--end-of-options", a + ":" + path}));
-  GALLEY_ASSIGN(const PipedOutput second, git.try_run({"rev-parse", "--verify", "--quiet",
-                                                       "--end-of-options", b + ":" + path}));
-  if (first.status != 0 || second.status != 0) return first.status != 0 && second.status != 0;
-  return first.output == second.output;
+Result<std::string> file_id(const std::shared_ptr<const GitTrees>& trees, const std::string& commit,
+                            const RelPath& path) {
+  GALLEY_ASSIGN(const GitObjectHead tree, trees->objects().look(commit + "^{tree}"));
+  GALLEY_ASSIGN(GitTreeEntry entry, GitTree(trees, tree.id).entry(path));
+  return std::move(entry.id);
+}
+
+Result<bool> have_same_file(const std::shared_ptr<const GitTrees>& trees, const std::string& a,
+                            const std::string& b, const RelPath& path) {
+  GALLEY_ASSIGN(const std::string first, file_id(trees, a, path));
+  GALLEY_ASSIGN(const std::string second, file_id(trees, b, path));
+  return first == second;
 }
 
 }  // namespace galley

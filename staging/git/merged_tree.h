@@ -1,12 +1,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "staging/git/git_program.h"
+#include "staging/git/git_tree.h"
 
 namespace galley {
 
@@ -35,9 +37,15 @@ struct MergedTree {
 [[nodiscard]] Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
                                                             std::vector<std::string> commits);
 
+/// The id of the file that a commit has at a path; empty: it has none.
+/// Errors: those of GitObjects.
+[[nodiscard]] Result<std::string> file_id(const std::shared_ptr<const GitTrees>& trees,
+                                          const std::string& commit, const RelPath& path);
+
 /// Whether two commits have the same file at a path, or neither has one.
-/// Errors: those of GitProgram.
-[[nodiscard]] Result<bool> have_same_file(const GitProgram& git, const std::string& a,
-                                          const std::string& b, const std::string& path);
+/// Errors: those of GitObjects.
+[[nodiscard]] Result<bool> have_same_file(const std::shared_ptr<const GitTrees>& trees,
+                                          const std::string& a, const std::string& b,
+                                          const RelPath& path);
 
 }  // namespace galley

@@ -576,6 +576,86 @@ class Pushing(HookCase):
         self.assertGreater(counts[0], 0)
         self.assertEqual(counts[0], counts[1])
 
+    def test_git_is_asked_once_for_all_tags_and_once_more_for_each_commit(self):
+        program = self.scratch / "bin" / "git"
+        program.write_text(f'#!/bin/sh\necho >> {self.scratch}/calls\nexec {shutil.which("git")} "$@"\n')
+        program.chmod(0o755)
+        lines, counts = b"", []
+        for tags in (2, 22):
+            for number in range(len(lines.splitlines()), tags):
+                self.commit_file(f"f{number}", "x\n", options=["--no-verify"])
+                self.git("tag", f"t{number}")
+                lines += f"refs/tags/t{number} {self.head()} refs/tags/t{number} {'0' * 40}\n".encode()
+            (self.scratch / "calls").write_text("")
+            self.galley("hook", "run", "pre-push", "--", "origin", stdin=lines, expect=0)
+            counts.append(len((self.scratch / "calls").read_text()))
+        self.assertEqual(counts[1] - counts[0], 20)
+
+    def test_each_tag_is_judged_and_what_an_earlier_tag_of_the_push_has_is_not_judged_again(self):
+        for options in ([], ["-m", "tagged", "-a"]):
+            with self.subTest(options):
+                self.git("checkout", "-q", "--detach", "origin/main")
+                self.commit_file("secret/x", "x", options=["--no-verify"])
+                self.git("tag", *options, "bad")
+                self.commit_file("b.txt", "b\n", options=["--no-verify"])
+                self.git("tag", *options, "above")
+                result = self.run_git("push", "-q", "origin", "--tags")
+                self.assert_refused(result, "refs/tags/bad is refused", "secret/x")
+                self.assertNotIn(b"refs/tags/above", result.stderr)
+                self.assert_refused(self.run_git("push", "-q", "origin", "above"), "refs/tags/above is refused", "secret/x")
+                self.git("rm", "-q", "secret/x")
+                self.git("commit", "-qm", "away", "--no-verify")
+                self.git("tag", *options, "good")
+                self.assert_done(self.run_git("push", "-q", "origin", "good"))
+                self.git("push", "-q", "--no-verify", "origin", ":good")
+                self.git("tag", "-d", "bad", "above", "good")
+
+    def test_a_tag_of_a_commit_that_a_branch_of_the_push_brings_is_not_judged_again(self):
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        lines = b"".join(f"{ref} {self.head()} {ref} {old}\n".encode() for ref, old in
+                         (("refs/tags/v1", "0" * 40), ("refs/heads/main", self.head(ref="origin/main"))))
+        told = json.loads(self.galley("--json", "hook", "run", "pre-push", "--", "origin", stdin=lines, expect=0).stdout)
+        self.assertEqual([one.get("note") for one in told["judged"]], ["brings no new commit", None])
+
+    def test_a_tag_brings_the_rules_of_no_earlier_tag(self):
+        self.commit_file("galley.toml", "", options=["--no-verify"])
+        self.git("tag", "loose")
+        self.commit_file("secret/x", "x", options=["--no-verify"])
+        self.git("tag", "secret")
+        self.assert_refused(self.run_git("push", "-q", "origin", "loose", "secret"), "refs/tags/loose", "refs/tags/secret",
+                            "secret/x", "no secrets")
+
+    def test_the_first_push_of_a_branch_and_an_older_tag_is_judged_by_the_rules_of_the_branch(self):
+        rules = self.git("show", "main:galley.toml").stdout.decode()
+        self.git("checkout", "-q", "--orphan", "own")
+        self.git("rm", "-rfq", ".")
+        self.commit_file("a.txt", "a\n", options=["--no-verify"])
+        self.git("tag", "v0.1")
+        self.commit_file("galley.toml", rules, options=["--no-verify"])
+        for name in ("one", "two"):
+            self.git("init", "-q", "--bare", self.scratch / name)
+        self.git("remote", "set-url", "origin", self.scratch / "one")
+        self.git("update-ref", "-d", "refs/remotes/origin/main")
+        self.git("remote", "set-head", "origin", "--delete")
+        self.assert_done(self.run_git("push", "-q", "origin", "own", "v0.1"))
+        self.commit_file("secret/x", "x", options=["--no-verify"])
+        self.git("remote", "set-url", "origin", self.scratch / "two")
+        self.git("update-ref", "-d", "refs/remotes/origin/own")
+        self.assert_refused(self.run_git("push", "-q", "origin", "own", "v0.1"), "secret/x", "no secrets")
+
+    def test_the_first_refused_references_are_named_and_the_others_counted(self):
+        tree = self.git("mktree", stdin=f"040000 tree {self.secret_tree()}\tsecret\n".encode()).stdout.decode().strip()
+        for number in range(13):
+            commit = self.git("commit-tree", tree, "-p", "main", "-m", str(number)).stdout.decode().strip()
+            self.git("tag", f"t{number:02}", commit)
+        result = self.run_git("push", "-q", "origin", "--tags")
+        self.assert_refused(result, "refs/tags/t09 is refused", "and 3 more are refused")
+        self.assertNotIn(b"refs/tags/t10", result.stderr)
+
+    def secret_tree(self):
+        blob = self.git("hash-object", "-w", "--stdin", stdin=b"x").stdout.decode().strip()
+        return self.git("mktree", stdin=f"100644 blob {blob}\tx\n".encode()).stdout.decode().strip()
+
     def test_a_forced_push_is_judged_by_what_it_does_to_the_branch(self):
         self.assert_done(self.commit_file("b.txt", "b\n"))
         self.assert_done(self.run_git("push", "-q", "origin", "main"))
@@ -726,6 +806,28 @@ class Pushing(HookCase):
         self.assert_done(self.run_git("push", "-q", "origin", "topic"))
         self.git("merge", "-q", "--no-ff", "--no-edit", "origin/loose")
         self.assert_refused(self.run_git("push", "-q", "origin", "topic"), "secret/x")
+
+    def test_a_clone_without_trees_can_push(self):
+        self.git("checkout", "-qb", "long")
+        for name in "bc":
+            self.assert_done(self.commit_file(f"{name}.txt", "x\n"))
+        self.git("push", "-q", "origin", "long")
+        self.git("config", "uploadpack.allowFilter", "true", work=self.server)
+        clone = self.scratch / "clone"
+        self.git("clone", "-q", "--filter=tree:0", f"file://{self.server}", clone, work=self.scratch)
+        self.git("checkout", "-qb", "topic", "origin/long~1", work=clone)
+        self.galley("hook", "install", work=clone, expect=0)
+        for name, is_good in (("d.txt", True), ("secret/x", False)):
+            self.write(name, "x\n", work=clone)
+            self.git("add", name, work=clone)
+            self.git("commit", "-qnm", name, work=clone)
+            missing = self.git("rev-list", "--objects", "--all", "--missing=print", work=clone).stdout
+            self.assertIn(b"\n?", missing)
+            result = self.run_git("push", "-q", "origin", "topic", work=clone)
+            if is_good:
+                self.assert_done(result)
+            else:
+                self.assert_refused(result, "secret/x", "no secrets")
 
     def test_input_that_is_not_from_git_is_an_error(self):
         result = self.galley("hook", "run", "pre-push", "origin", "url", stdin=b"nonsense\n", expect=2)
@@ -928,6 +1030,28 @@ class Serving(HookCase):
         self.commit_file("secret/x", "x")
         self.assert_refused(self.run_git("push", "origin", "main", "good"), "secret/x")
         self.assertEqual(self.head(self.server, "good"), self.head(ref="good"))
+
+    def test_an_old_id_that_the_reference_does_not_have_counts_for_nothing(self):
+        """The pusher names the old ids, and git compares them only after the hook."""
+        self.git("checkout", "-qb", "side")
+        self.commit_file("secret/x", "x")
+        evil = self.head()
+        self.commit_file("ok", "ok")
+        top, zero = self.head(), "0" * 40
+        self.git("fetch", "-q", self.work, "side", work=self.server)
+        main = self.head(self.server, "main")
+        # git reads a name like the last one as that commit, if there is no such reference.
+        for old, new, ref in ((evil, top, "refs/heads/aa"), (evil, evil, "refs/heads/aa"), (evil, zero, "refs/heads/aa"),
+                              (evil, top, "refs/heads/main"), (evil, top, f"refs/heads/aa-g{evil}")):
+            pushed = evil if new == zero else new
+            with self.subTest(old=old, new=new, ref=ref):
+                lines = f"{old} {new} {ref}\n{zero} {pushed} refs/heads/b\n"
+                result = self.galley("hook", "run", "pre-receive", work=self.server, stdin=lines.encode(), expect=1)
+                self.assert_refused(result, "refs/heads/b is refused", "secret/x", "no secrets")
+                if new != zero:
+                    self.assertIn(f"{ref} is refused", result.stderr.decode())
+        self.commit_file("b.txt", "b\n")
+        self.galley("hook", "run", "pre-receive", work=self.server, stdin=f"{main} {main} refs/heads/main\n".encode(), expect=0)
 
     def test_the_first_push_to_an_empty_repository(self):
         empty = self.scratch / "empty.git"

@@ -46,7 +46,7 @@ class GitCheckTest : public ::testing::Test {
   void commit(const std::string& message) { scratch_.commit(message); }
   std::unique_ptr<GitCheck> open(const CheckSource& source) {
     CheckOptions options;
-    options.directory = scratch_.path();
+    options.repository = GitAccess::open(scratch_.path()).value();
     options.user = std::make_shared<const UserSettings>();
     auto opened = GitCheck::open(source, std::move(options));
     EXPECT_TRUE(opened.has_value()) << opened.error().message;
@@ -54,7 +54,7 @@ class GitCheckTest : public ::testing::Test {
   }
   Error error_of(const CheckSource& source) {
     CheckOptions options;
-    options.directory = scratch_.path();
+    options.repository = GitAccess::open(scratch_.path()).value();
     options.user = std::make_shared<const UserSettings>();
     auto opened = GitCheck::open(source, std::move(options));
     return opened ? Error() : opened.error();
@@ -221,7 +221,7 @@ class StagedFixTest : public GitCheckTest {
   }
   Result<StagedFixes> fix(const std::string& agent = "") {
     CheckOptions options;
-    options.directory = scratch_.path();
+    options.repository = GitAccess::open(scratch_.path()).value();
     UserSettings user;
     user.trusts_workspaces = true;
     options.user = std::make_shared<const UserSettings>(std::move(user));

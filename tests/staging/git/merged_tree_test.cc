@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "support/rel.h"
 #include "support/scratch_repository.h"
 
 namespace galley {
@@ -70,9 +71,10 @@ TEST_F(MergedTreeTest, ReportsConflictsWithTheFileOfEachSide) {
 
 TEST_F(MergedTreeTest, FilesOfCommitsAreComparedByTheirContent) {
   const std::string a = branch("a", "new", "a\n");
-  EXPECT_TRUE(have_same_file(git_, "main", a, "both").value());
-  EXPECT_FALSE(have_same_file(git_, "main", a, "new").value());
-  EXPECT_TRUE(have_same_file(git_, "main", a, "in/neither").value());
+  const auto trees = std::make_shared<const GitTrees>(std::make_shared<const GitObjects>(git_));
+  EXPECT_TRUE(have_same_file(trees, "main", a, rel("both")).value());
+  EXPECT_FALSE(have_same_file(trees, "main", a, rel("new")).value());
+  EXPECT_TRUE(have_same_file(trees, "main", a, rel("in/neither")).value());
 }
 
 }  // namespace
