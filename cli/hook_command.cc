@@ -67,6 +67,11 @@ std::vector<const HookKind*> wanted_kinds(const Arguments& arguments, const Hook
   return kinds;
 }
 
+constexpr std::string_view kHuskyLines = R"(
+  .husky/pre-commit: galley hook run pre-commit
+  .husky/commit-msg: galley hook run commit-msg -- "$1"
+  .husky/pre-push: galley hook run pre-push -- "$@")";
+
 Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
   if (place.directory == "/dev/null") {
     return fail(ErrorKind::kRefused, "hook.switched_off",
@@ -76,8 +81,8 @@ Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
   if (place.is_of_husky) {
     return fail(ErrorKind::kRefused, "hook.husky",
                 "the hooks here are husky's, which writes '" + place.directory +
-                    "' anew at each installation; put a line `galley hook run pre-commit \"$@\"` "
-                    "into .husky/pre-commit instead, and likewise for other hooks");
+                    "' anew at each installation; add a line to each of these files instead:" +
+                    std::string(kHuskyLines));
   }
   if (place.reach == HookPlace::Reach::kUser && !arguments.force) {
     return fail(

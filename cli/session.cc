@@ -315,7 +315,8 @@ std::string Session::with_hints(const std::string& text) const {
   std::string out;
   size_t done = 0;
   size_t looked = 0;
-  bool is_quoted = false;  // names of files are not hints
+  // Names of files are not hints, and the line of a hook works in every clone.
+  bool is_quoted = false;
   for (size_t at = text.find(kName); at != std::string::npos; at = text.find(kName, at + 1)) {
     const size_t word = at + kName.size();
     const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", word);
@@ -325,7 +326,7 @@ std::string Session::with_hints(const std::string& text) const {
       if (text[looked] == '\'') is_quoted = !is_quoted && opens;
     }
     const bool is_hint = !is_quoted && (at == 0 || text[at - 1] == '`' || text[at - 1] == ' ') &&
-                         is_command(command);
+                         is_command(command) && text.compare(word, 8, "hook run") != 0;
     if (!is_hint) continue;
     out += text.substr(done, at - done) + hint(command);
     done = word + command.size();

@@ -130,7 +130,10 @@ class Installing(HookCase):
     def test_with_husky_the_message_shows_the_line_to_add(self):
         self.git("config", "core.hooksPath", ".husky/_")
         result = self.galley("hook", "install", expect=1)
-        self.assertIn(b".husky/pre-commit", result.stderr)
+        for line in ("pre-commit: galley hook run pre-commit", 'commit-msg: galley hook run commit-msg -- "$1"',
+                     'pre-push: galley hook run pre-push -- "$@"'):
+            self.assertIn(f".husky/{line}\n", result.stderr.decode())
+        self.assert_one_clear_message(result)
         self.assertFalse((self.work / ".husky").exists())
 
     def test_a_linked_worktree_shares_them(self):
