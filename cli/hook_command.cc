@@ -72,6 +72,12 @@ constexpr std::string_view kHuskyLines = R"(
   .husky/commit-msg: galley hook run commit-msg -- "$1"
   .husky/pre-push: galley hook run pre-push -- "$@")";
 
+constexpr std::string_view kLefthookLines = R"(
+  pre-commit: {commands: {galley: {run: galley hook run pre-commit}}}
+  commit-msg: {commands: {galley: {run: "galley hook run commit-msg -- {1}"}}}
+  post-commit: {commands: {galley: {run: galley hook run post-commit}}}
+  pre-push: {commands: {galley: {run: "galley hook run pre-push -- {1} {2}", use_stdin: true}}})";
+
 Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
   if (place.directory == "/dev/null") {
     return fail(ErrorKind::kRefused, "hook.switched_off",
@@ -84,22 +90,37 @@ Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
                     "' anew at each installation; add a line to each of these files instead:" +
                     std::string(kHuskyLines));
   }
-  if (place.reach == HookPlace::Reach::kUser && !arguments.force) {
-    return fail(
-        ErrorKind::kRefused, "hook.every_repository",
-        "core.hooksPath is '" + place.directory +
-            "' for every repository, so a hook there runs in all of them; add --force if you mean "
-            "that, or set core.hooksPath for this one: git config core.hooksPath "
-            "\"$(git rev-parse --path-format=absolute --git-common-dir)/hooks\"");
+  if (arguments.force) return {};
+  std::vector<Error> reasons;  // all of them, because one --force answers all
+  if (place.reach == HookPlace::Reach::kUser) {
+    reasons.push_back(
+        {ErrorKind::kRefused, "hook.every_repository",
+         "core.hooksPath is '" + place.directory +
+             "' for every repository, so a hook there runs in all of them; add --force if you mean "
+             "that, or set core.hooksPath for this one: git config core.hooksPath "
+             "\"$(git rev-parse --path-format=absolute --git-common-dir)/hooks\"",
+         "", 0});
   }
-  if (place.reach == HookPlace::Reach::kLink && !arguments.force) {
-    return fail(
-        ErrorKind::kRefused, "hook.linked",
-        "'" + place.directory + "' is a link to '" + place.leads_to +
-            "', outside of this repository, so a hook there runs for every repository that uses "
-            "it; add --force if you mean that, or make it a folder of this repository first");
+  if (place.reach == HookPlace::Reach::kLink) {
+    reasons.push_back(
+        {ErrorKind::kRefused, "hook.linked",
+         "'" + place.directory + "' is a link to '" + place.leads_to +
+             "', outside of this repository, so a hook there runs for every repository that uses "
+             "it; add --force if you mean that, or make it a folder of this repository first",
+         "", 0});
   }
-  return {};
+  if (place.is_of_lefthook) {
+    reasons.push_back(
+        {ErrorKind::kRefused, "hook.lefthook",
+         "lefthook moves the hooks of others to NAME.old when it writes its own; add this "
+         "to its configuration instead, here as lefthook.yml, and then remove NAME.old of "
+         "Galley. If you do not use lefthook, add --force:" +
+             std::string(kLefthookLines),
+         "", 0});
+  }
+  if (reasons.empty()) return {};
+  for (size_t i = 1; i < reasons.size(); ++i) reasons[0].message += "\n" + reasons[i].message;
+  return fail(reasons[0]);
 }
 
 Json changes_document(const HookPlace& place, const std::vector<HookChange>& changes,

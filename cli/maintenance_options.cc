@@ -144,7 +144,8 @@ void add_hook_commands(OptionTable& table) {
       table.add_choice_list(command, "--hook NAME", args.words, names, "Only this hook");
       table.add_dry_run(command, "Only say what it would do");
     }
-    install->add_flag("--force", args.force, "Also where core.hooksPath is for every repository");
+    install->add_flag("--force", args.force,
+                      "Also where core.hooksPath is for every repository, or with lefthook");
     CLI::App* run = table.add_member(hook, "run", "Do what a hook does, as git runs it");
     table.add_choice(run, "name", args.name, names, "A hook")->required();
     add_option(run, "words ARGUMENT", args.words, "What git gives the hook");

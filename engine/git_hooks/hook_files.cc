@@ -202,6 +202,18 @@ bool is_below(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
+/// lefthook moves a hook that it did not write to NAME.old, and does not run it.
+bool has_lefthook(const std::string& work_tree) {
+  for (const std::string folder : {"/", "/.config/"}) {
+    for (const std::string name : {"lefthook", ".lefthook", "lefthook-local", ".lefthook-local"}) {
+      for (const char* ending : {".yml", ".yaml", ".toml", ".json", ".jsonc"}) {
+        if (absolute_path(work_tree + folder + name + ending)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// git follows a link, so the files are written to its target.
 void follow_link(HookPlace& place, const GitLayout& layout, const std::string& work_tree) {
   const size_t slash = place.directory.rfind('/');
@@ -231,6 +243,7 @@ Result<HookPlace> hook_place(const GitProgram& git) {
   if (!place.is_bare) {
     GALLEY_ASSIGN(start, git.run({"rev-parse", "--show-toplevel"}));
     if (start.ends_with('\n')) start.pop_back();
+    place.is_of_lefthook = has_lefthook(start);
   }
   if (path.value.empty()) {
     place.directory = layout.common_directory + "/hooks";

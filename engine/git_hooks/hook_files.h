@@ -76,6 +76,7 @@ struct HookPlace {
   bool is_bare = false;
   bool is_in_work_tree = false;  ///< core.hooksPath names files that git may track
   bool is_of_husky = false;      ///< a directory that husky rewrites at each installation
+  bool is_of_lefthook = false;   ///< the work tree has a configuration of lefthook
 };
 
 /// Finds the folder as git does: core.hooksPath, else `hooks` in the directory that worktrees

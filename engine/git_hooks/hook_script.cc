@@ -68,6 +68,14 @@ constexpr std::string_view kEarlierEnds = R"(  for file in "$hooks"/* "$hooks"/.
 fi
 )";
 
+/// lefthook moves other hooks to NAME.old, and does not run them.
+constexpr std::string_view kTellOfMoved = R"(for name in pre-commit pre-push; do
+  grep -qs '^# galley-hook 1 ' "$hooks/$name.old" || continue
+  grep -qs '^# galley-hook 1 ' "$hooks/$name" && continue
+  echo "galley: '$name' is now $name.old and judges nothing; to see the remedy: galley hook install" >&2
+done
+)";
+
 constexpr std::string_view kRefused =
     R"(  echo "galley: '{0}' is refused: this hook finds no galley on PATH, so nothing was judged." >&2
   echo "galley: put galley on PATH, or take the hook away: rm '$0'" >&2
@@ -89,6 +97,7 @@ std::string body_of(const HookKind& kind) {
   body += "if [ \"$earlier\" ]; then\n  status=0\n";
   body += kind.reads_input ? kEarlierReads : kEarlierRuns;
   body += kEarlierEnds;
+  if (kind.name == "post-commit") body += kTellOfMoved;
   body += "if ! command -v galley > /dev/null 2>&1; then\n";
   body += kind.judges ? kRefused : kPassed;
   body += "fi\n";

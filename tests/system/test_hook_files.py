@@ -136,6 +136,34 @@ class Installing(HookCase):
         self.assert_one_clear_message(result)
         self.assertFalse((self.work / ".husky").exists())
 
+    def test_beside_lefthook_nothing_is_installed_without_force(self):
+        for name in ("lefthook.yml", ".lefthook.toml", ".config/lefthook.json", "lefthook.jsonc", "lefthook-local.yml",
+                     ".config/.lefthook-local.yaml"):
+            path = self.write(name, "")
+            result = self.galley("hook", "install", expect=1)
+            self.assertIn(b"pre-commit: {commands: {galley: {run: galley hook run pre-commit}}}\n", result.stderr)
+            self.assert_one_clear_message(result)
+            self.assertNotIn("pre-commit", self.names())
+            path.unlink()
+        self.write("lefthook.yml", "")
+        self.run_git("config", "--global", "core.hooksPath", str(self.scratch / "everywhere"))
+        result = self.galley("hook", "install", expect=1)
+        self.assert_refused(result, "for every repository", "lefthook moves", "NAME.old")
+        self.run_git("config", "--global", "--unset", "core.hooksPath")
+        self.galley("hook", "install", "--force", expect=0)
+        self.assertIn("pre-commit", self.names())
+
+    def test_a_hook_that_lefthook_moved_away_is_told_after_a_commit(self):
+        self.galley("hook", "install", expect=0)
+        hooks = self.work / ".git" / "hooks"
+        self.assertNotIn(b"judges nothing", self.commit_file("b.txt", "b\n").stderr)
+        (hooks / "pre-commit").rename(hooks / "pre-commit.old")
+        (hooks / "pre-commit").write_text("#!/bin/sh\n")
+        (hooks / "pre-commit").chmod(0o755)
+        result = self.commit_file("c.txt", "c\n")
+        self.assert_done(result)
+        self.assertIn(b"'pre-commit' is now pre-commit.old and judges nothing", result.stderr)
+
     def test_a_linked_worktree_shares_them(self):
         other = self.scratch / "other"
         self.git("worktree", "add", "-q", other)

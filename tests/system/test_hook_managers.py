@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 import unittest
 
 from support import ROOT
@@ -86,6 +87,27 @@ class Lefthook(ManagerCase):
         self.commit_all()
         self.try_trailers()
         self.try_commits_and_pushes()
+
+
+    def test_the_message_of_install_has_the_lines_to_add(self):
+        self.use_npm()
+        self.write("lefthook.yml", "")
+        lines = self.galley("hook", "install", expect=1).stderr.decode().split("--force:\n")[1]
+        self.write("lefthook.yml", textwrap.dedent(lines))
+        self.run_program("lefthook", "install")
+        self.commit_all()
+        self.try_trailers()
+        self.try_commits_and_pushes()
+
+    def test_hooks_that_it_moves_away_are_told(self):
+        self.use_npm()
+        self.galley("hook", "install", expect=0)
+        self.write("lefthook.yml", "pre-commit: {commands: {x: {run: 'true'}}}\n")
+        self.run_program("lefthook", "install")
+        self.assertIn(b"judges nothing", self.commit_file("secret/x", "x").stderr)
+        self.galley("hook", "install", expect=1)
+        self.run_program("lefthook", "uninstall")
+        self.assert_refused(self.commit_file("secret/y", "y"), "no secrets")
 
 
 class PreCommit(ManagerCase):
