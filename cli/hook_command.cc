@@ -37,6 +37,10 @@ std::string_view step_name(HookStep step) {
 
 std::string step_text(const HookChange& change, bool is_install) {
   const std::string kept = earlier_hook_name(change.hook);
+  if (change.is_legacy && !is_install) {
+    return "not removed: pre-commit keeps it as " + change.hook +
+           ".legacy; run first: pre-commit uninstall --hook-type " + change.hook;
+  }
   switch (change.step) {
     case HookStep::kWrite:
       return "installed";

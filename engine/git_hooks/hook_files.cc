@@ -16,6 +16,8 @@ constexpr uint32_t kHookMode = 0755;
 
 RelPath name_of(const std::string& hook) { return RelPath::parse(hook).value(); }
 
+std::string legacy_name(const std::string& hook) { return hook + ".legacy"; }
+
 RelPath earlier_name_of(const std::string& hook) { return name_of(earlier_hook_name(hook)); }
 
 /// Makes the file that is completed before it gets the hook's name.
@@ -43,8 +45,10 @@ Error changed_since(const std::string& hook) {
 struct HookFiles::Found {
   FileStat hook;
   FileStat kept;
+  FileStat legacy;  ///< Galley's hook that pre-commit (the framework) keeps and runs
   HookAuthor author = HookAuthor::kOther;
-  bool is_current = false;  ///< the hook has the text that this version writes
+  bool is_current = false;  ///< Galley's hook has the text that this version writes
+  [[nodiscard]] bool is_legacy() const { return legacy.kind == FileKind::kRegular; }
   /// An installation was interrupted after it had given the hook its second name.
   [[nodiscard]] bool is_half_kept() const { return is_same_object(hook, kept); }
 };
@@ -66,6 +70,18 @@ Result<HookFiles::Found> HookFiles::look_at(const HookKind& kind) const {
   if (!text) return found;
   found.author = hook_author(*text);
   found.is_current = *text == hook_script(kind);
+  constexpr uint32_t kOwnerRuns = 0100;
+  const bool is_of_pre_commit = found.author == HookAuthor::kOther &&
+                                (found.hook.mode & kOwnerRuns) != 0 &&
+                                text->find("hook-impl") != std::string::npos;
+  const std::string kept = legacy_name(hook);
+  const auto legacy = read_file(*directory_, name_of(kept), kMaxHookScriptBytes);
+  if (!is_of_pre_commit || !legacy) return found;
+  const HookAuthor author = hook_author(*legacy);
+  if (author == HookAuthor::kChanged) return fail(changed_since(kept));
+  if (author == HookAuthor::kOther) return found;
+  GALLEY_ASSIGN(found.legacy, directory_->stat(name_of(kept)));
+  found.is_current = *legacy == hook_script(kind);
   return found;
 }
 
@@ -80,8 +96,10 @@ Result<std::vector<HookChange>> HookFiles::plan_install(
       // If the hook file is missing, the kept hook runs first again.
     } else if (found.author == HookAuthor::kChanged) {
       return fail(changed_since(hook));
-    } else if (found.author == HookAuthor::kGalley) {
-      const bool can_run = (found.hook.mode & kHookMode) == kHookMode;
+    } else if (found.author == HookAuthor::kGalley || found.is_legacy()) {
+      change.is_legacy = found.is_legacy();
+      const FileStat& file = change.is_legacy ? found.legacy : found.hook;
+      const bool can_run = (file.mode & kHookMode) == kHookMode;
       change.step = found.is_current && can_run ? HookStep::kNothing : HookStep::kRenew;
     } else if (found.kept.kind == FileKind::kAbsent || found.is_half_kept()) {
       change.step = HookStep::kWriteAndKeep;
@@ -101,7 +119,7 @@ Result<std::vector<HookChange>> HookFiles::plan_uninstall(
   for (const HookKind* kind : kinds) {
     const std::string hook(kind->name);
     GALLEY_ASSIGN(const Found found, look_at(*kind));
-    HookChange change{hook, HookStep::kNothing};
+    HookChange change{hook, HookStep::kNothing, found.is_legacy()};
     if (found.author == HookAuthor::kChanged) return fail(changed_since(hook));
     const bool is_ours = found.author == HookAuthor::kGalley;
     const bool is_kept = found.kept.kind != FileKind::kAbsent;
@@ -125,12 +143,13 @@ Result<void> HookFiles::keep(const std::string& hook) const {
 
 /// Before the rename, the new file is complete and the old one has its second name.
 Result<void> HookFiles::write(const HookChange& change) const {
-  GALLEY_ASSIGN(const ScratchFile fresh, make_new_hook(*directory_, change.hook));
+  const std::string file = change.is_legacy ? legacy_name(change.hook) : change.hook;
+  GALLEY_ASSIGN(const ScratchFile fresh, make_new_hook(*directory_, file));
   GALLEY_TRY(fresh.file->write_at(0, hook_script(*find_hook_kind(change.hook))));
   GALLEY_TRY(fresh.file->set_mode(kHookMode));
   GALLEY_TRY(fresh.file->sync());
   if (change.step == HookStep::kWriteAndKeep) GALLEY_TRY(keep(change.hook));
-  return directory_->rename(fresh.name, *directory_, name_of(change.hook), RenameMode::kReplace);
+  return directory_->rename(fresh.name, *directory_, name_of(file), RenameMode::kReplace);
 }
 
 /// Removes a file that another process may remove meanwhile.

@@ -24,6 +24,8 @@ enum class HookStep : uint8_t {
 struct HookChange {
   std::string hook;
   HookStep step = HookStep::kNothing;
+  /// Galley's hook is NAME.legacy, which pre-commit (the framework) keeps and runs.
+  bool is_legacy = false;
 };
 
 /// Installs and removes hook files in one directory of hooks.

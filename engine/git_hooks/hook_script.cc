@@ -14,7 +14,8 @@ constexpr std::string_view kKeptSuffix = ".before-galley";
 /// The earlier hook runs under its own name, since some hooks read `$0` to decide what to do. It is
 /// started through a folder of links at the same depth, so that it finds files next to itself and
 /// above. git ignores this folder if the hooks are in a work tree. A file that the hook writes next
-/// to itself stays there until `galley hook uninstall`.
+/// to itself stays there until `galley hook uninstall`. A hook of pre-commit (the framework), which
+/// runs this one as NAME.legacy, does not run again.
 constexpr std::string_view kFindEarlier =
     R"(hooks=$(CDPATH= cd -- "${{0%/*}}" && pwd) || exit
 kept={1}
@@ -23,7 +24,10 @@ take_replaced() {{
   [ ! -f "$link" ] || [ -L "$link" ] || [ ! -f "$file" ] && return
   grep -q '^# galley-hook 1 ' "$file" || mv -f "$link" "$file"
 }}
-if [ -x "$hooks/{0}$kept" ]; then
+is_running() {{
+  [ "${{0%.legacy}}" != "$0" ] && grep -q hook-impl "$hooks/{0}$kept"
+}}
+if [ -x "$hooks/{0}$kept" ] && ! is_running; then
   view=$hooks$kept
   links=../${{hooks##*/}}
   if ! mkdir -p "$view" 2> /dev/null || ! [ -w "$view" ]; then

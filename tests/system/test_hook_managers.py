@@ -1,6 +1,7 @@
 """Galley in the hooks of husky, lefthook and pre-commit, with the snippets of docs/hooks.md."""
 
 import functools
+import hashlib
 import os
 import re
 import shutil
@@ -131,6 +132,7 @@ class PreCommit(ManagerCase):
         self.assertEqual(count, 1)
         self.write(".pre-commit-config.yaml", re.sub(r"rev: \S+", "rev: v0.1.0", text))
         self.run_program("pre-commit", "install")
+        self.galley("hook", "install", "--hook", "pre-push", expect=0)
 
     def test_accepts_and_refuses(self):
         self.set_up()
@@ -159,6 +161,70 @@ class PreCommit(ManagerCase):
                                       check=False, env={**os.environ, **self.environment})
                 self.assert_refused(done, said)
         self.assert_done(self.run_git("commit", "-q", "--allow-empty", "-m", "nothing"))
+
+    def test_each_reference_of_a_push_is_judged(self):
+        """pre-commit tells its hooks of the first one only."""
+        self.set_up()
+        self.commit_all()
+        self.git("checkout", "-qb", "good")
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.git("checkout", "-qb", "other", "main")
+        self.assert_done(self.commit_file("secret/y", "y", options=["--no-verify"]))
+        self.assert_refused(self.run_git("push", "-q", "origin", "good", "other"), "refs/heads/other is refused")
+
+    def test_both_can_be_installed_again(self):
+        self.set_up()
+        self.galley("hook", "install", expect=0)
+        self.commit_all()
+        self.run_program("pre-commit", "install")
+        self.assert_refused(self.commit_file("secret/z", "z"), "no secrets")
+        self.git("rm", "-qrf", "--cached", "secret")
+        self.assert_done(self.commit_file("d.txt", "d\n"))
+        said = self.galley("hook", "install", expect=0)
+        self.assertRegex(said.stdout.decode(), r"(?m)^pre-commit +is installed already$")
+        self.try_commits_and_pushes()
+        self.run_program("pre-commit", "uninstall")
+        self.galley("hook", "uninstall", expect=0)
+        self.run_program("pre-commit", "uninstall")
+        self.assert_done(self.commit_file("secret/w", "w"))
+
+    def keep_ours(self):
+        """pre-commit keeps Galley's hook and runs it."""
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        self.write(".pre-commit-config.yaml", "repos: []\n")
+        self.run_program("pre-commit", "install")
+        self.git("add", ".")
+        hooks = self.work / ".git" / "hooks"
+        return hooks / "pre-commit", hooks / "pre-commit.legacy"
+
+    def test_a_kept_hook_that_nothing_runs_is_not_installed(self):
+        for breaks in (lambda hook, kept: hook.write_text("#!/bin/sh\nexit 0\n"), lambda hook, kept: kept.chmod(0o644),
+                       lambda hook, kept: hook.chmod(0o644)):
+            hook, kept = self.keep_ours()
+            breaks(hook, kept)
+            self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+            self.assert_refused(self.commit_file("secret/x", "x"), "no secrets")
+            self.assert_done(self.run_git("rm", "-qrf", "--cached", "secret"))
+            for path in hook.parent.glob("pre-commit*"):
+                path.unlink()
+
+    def test_a_kept_hook_of_another_version_is_renewed(self):
+        hook, kept = self.keep_ours()
+        text = hook.read_text()
+        body = re.sub(r"(?m)^(is_running.*\n).*", r"\1  false", kept.read_text().split("\n", 2)[2])
+        mark = hashlib.sha256(f"#!/bin/sh\n{body}".encode()).hexdigest()
+        kept.write_text(f"#!/bin/sh\n# galley-hook 1 {mark}\n{body}")
+        kept.with_name("pre-commit.before-galley").write_text(text)
+        kept.with_name("pre-commit.before-galley").chmod(0o755)
+        self.assert_refused(self.commit_file("b.txt", "b\n"), "migration mode")
+        self.assertIn(b"renewed", self.galley("hook", "install", "--hook", "pre-commit", expect=0).stdout)
+        self.assertEqual(hook.read_text(), text)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        said = self.galley("hook", "uninstall", expect=0)
+        self.assertIn(b"not removed: pre-commit keeps it as pre-commit.legacy", said.stdout)
+        self.assertTrue(kept.exists())
+        kept.write_text(kept.read_text() + "echo mine\n")
+        self.assert_refused(self.galley("hook", "install", expect=1), "pre-commit.legacy", "changed since")
 
     def test_our_hook_and_its_hook_run_each_other(self):
         """The hook that is installed later keeps the other one and runs it."""
