@@ -432,7 +432,9 @@ class RebaseRun {
     if (path != change.path && change.before.kind != FileKind::kAbsent) {
       how += ", renamed since from '" + change.path.str() + "'";
     }
-    merged_.push_back({path, std::move(how), merge.markers});
+    // A rename leaves the result at its new name.
+    const RelPath& result = change.before.kind == FileKind::kAbsent ? change.path : path;
+    merged_.push_back({result, std::move(how), merge.markers});
     return std::optional<Node>(merge.node);
   }
 
@@ -554,12 +556,8 @@ class RebaseRun {
           break;
         }
         GALLEY_ASSIGN(const Look found, look(above));
-        planned_.insert_or_assign(
-            above, Planned{found.node,
-                           found.stamp,
-                           Node{FileKind::kDirectory, created_directory_mode(), {}, 0},
-                           {},
-                           {}});
+        const Node made{FileKind::kDirectory, created_directory_mode(), {}, 0};
+        planned_.insert_or_assign(above, Planned{found.node, found.stamp, made, {}, {}});
       }
     }
     return {};

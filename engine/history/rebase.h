@@ -33,9 +33,9 @@ struct PathConflict : Conflict::Path {
 
 /// One path that was not as expected although the change fits.
 struct MergedPath {
-  RelPath path = RelPath::root();
-  std::string how;       ///< one phrase: `merged by lines`, `already so`, `resolved` …
-  uint32_t markers = 0;  ///< conflict markers written (kMarkers)
+  RelPath path = RelPath::root();  ///< where the result is: for a rename, the new name
+  std::string how;                 ///< one phrase: `merged by lines`, `already so`, `resolved` …
+  uint32_t markers = 0;            ///< conflict markers written (kMarkers)
 };
 
 /// A change that fits the present workspace.

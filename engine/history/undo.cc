@@ -449,11 +449,17 @@ Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& rec
   return rebase(reverse.change, staged, rebasing);
 }
 
-void add_merged(std::vector<MergedPath> found, std::vector<MergedPath>& merged) {
+/// Adds what the next rebase merged; its renames move the files that are known.
+void add_merged(Rebased& rebased, std::vector<MergedPath>& merged) {
+  std::vector<MergedPath> found = std::exchange(merged, {});
+  for (MergedPath& known : found) {
+    const ChangeSet& changes = rebased.proposal.changes();
+    const auto moved = std::ranges::find(changes, known.path, &Change::renamed_from);
+    if (moved != changes.end()) known.path = moved->path;
+  }
+  found.insert(found.end(), rebased.merged.begin(), rebased.merged.end());
   for (MergedPath& one : found) {
-    const auto known = std::find_if(merged.begin(), merged.end(), [&](const MergedPath& other) {
-      return other.path == one.path;
-    });
+    const auto known = std::ranges::find(merged, one.path, &MergedPath::path);
     if (known == merged.end()) {
       merged.push_back(std::move(one));
     } else if (one.markers > 0) {
@@ -589,7 +595,7 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
     }
     auto& rebased = std::get<Rebased>(outcome);
     GALLEY_TRY(stage_rebased(rebased.proposal, staged));
-    add_merged(std::move(rebased.merged), plan.merged);
+    add_merged(rebased, plan.merged);
   }
   plan.proposal = Proposal::freeze(staged);
   if (plan.proposal.is_empty()) return UndoOutcome(NothingToUndo{ids.front()});
@@ -828,8 +834,7 @@ class Reversal {
     const auto file = std::find_if(files.begin(), files.end(), [&](const ProposedFileDiff& one) {
       return one.diff.new_path == chosen.path.str();
     });
-    const auto change = std::find_if(transaction_->changes().begin(), transaction_->changes().end(),
-                                     [&](const Change& one) { return one.path == chosen.path; });
+    const auto change = std::ranges::find(transaction_->changes(), chosen.path, &Change::path);
     const bool has_hunks = file != files.end() && change != transaction_->changes().end() &&
                            !file->diff.script.empty() && change->after.kind == FileKind::kRegular &&
                            !change->is_type_change();

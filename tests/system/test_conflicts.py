@@ -168,6 +168,37 @@ class Conflicts(SystemCase):
         self.commit(expect=0)
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei, deux\nthree\n")
 
+    def test_markers_of_a_renamed_file_are_named_where_they_are(self):
+        lines = "".join(f"{n}\n" for n in range(1, 10))
+        self.write("old.txt", lines)
+        self.galley("exec", "--commit", "--", "sh", "-c", "mv old.txt new.txt; sed -i s/5/five/ new.txt", expect=0)
+        self.write("new.txt", lines.replace("5", "cinq"))
+        document = json.loads(self.galley("--json", "undo", "--conflict=markers", expect=1).stdout)
+        self.assertEqual([path["path"] for path in document["marked"]], ["old.txt"])
+        self.assertIn(f"edit --tx {document['tx']} old.txt; then", document["message"])
+        self.galley("stage", "--tx", document["tx"], stdin=b'{"path": "old.txt", "content": "solved\\n"}', expect=0)
+        self.commit("--tx", document["tx"], expect=0)
+        self.assertEqual((self.work / "old.txt").read_text(), "solved\n")
+        self.assertFalse((self.work / "new.txt").exists())
+
+    def test_markers_are_named_where_a_later_undone_rename_puts_them(self):
+        self.write("old.txt", "one\n")
+        self.galley("exec", "--commit", "--", "mv", "old.txt", "new.txt", expect=0)
+        self.galley("exec", "--commit", "--", "sh", "-c", "echo two >new.txt", expect=0)
+        self.write("new.txt", "mine\n")
+        document = json.loads(self.galley("--json", "undo", "1", "2", "--conflict=markers", expect=1).stdout)
+        self.assertEqual([path["path"] for path in document["marked"]], ["old.txt"])
+
+    def test_a_file_that_several_undos_merged_is_named_once(self):
+        self.write("old", "".join(f"{n}\n" for n in range(1, 10)))
+        self.galley("exec", "--commit", "--", "mv", "old", "new", expect=0)
+        self.galley("exec", "--commit", "--", "sh", "-c", "rm new; seq 9 >new; echo 7 >old", expect=0)
+        self.galley("exec", "--commit", "--", "sed", "-i", "s/5/five/", "new", expect=0)
+        (self.work / "old").unlink()
+        self.write("new", "".join(f"{n}\n" for n in range(1, 10)).replace("5", "cinq"))
+        document = json.loads(self.galley("--json", "undo", "3", "2", "1", "--conflict=markers", expect=1).stdout)
+        self.assertEqual(document["merged"], ["old: merged with conflict markers"])
+
     def test_a_folder_replaced_by_a_file_is_a_conflict(self):
         self.write("folder/old.txt", "old\n")
         self.galley("begin", expect=0)

@@ -105,6 +105,21 @@ TEST_F(RebaseTest, MarkersAreWrittenOnRequest) {
             "<<<<<<< workspace\ntheirs\n||||||| base\n1\n=======\nmine\n>>>>>>> proposal\n");
 }
 
+TEST_F(RebaseTest, ARenamedFileWithMarkersHasItsNewName) {
+  workspace_.write("old.txt", "1\n");
+  const Proposal change = propose([](Overlay& o) {
+    OK(o.move(rel("old.txt"), rel("new.txt")));
+    OK(o.write(rel("new.txt"), "mine\n"));
+  });
+  workspace_.write("old.txt", "theirs\n");
+  RebaseOptions options;
+  options.mode = MergeMode::kMarkers;
+  const Rebased rebased = fits(change, options);
+  ASSERT_EQ(rebased.merged.size(), 1U);
+  EXPECT_EQ(rebased.merged[0].path, rel("new.txt"));
+  EXPECT_EQ(rebased.merged[0].markers, 1U);
+}
+
 TEST_F(RebaseTest, ExactModeMergesNothing) {
   workspace_.write("a.txt", numbers(1, 20));
   const Proposal change = propose(
