@@ -140,7 +140,7 @@ class RebaseRun {
   Result<Look> look(const RelPath& path, const Change* change) {
     Look found;
     auto node = view_.node(path);
-    if (!node && is_behind_leaving_link(path, node.error())) return found;
+    if (!node && is_behind_own_link(path, node.error())) return found;
     if (!node && node.error().kind == ErrorKind::kRefused) {
       found.problem = node.error().reason == "path.through_symlink" ? linked_parent_message(path)
                                                                     : node.error().message;
@@ -156,16 +156,19 @@ class RebaseRun {
     return found;
   }
 
-  /// Whether the path is behind a link that this change removes. Such a link does not hide the
-  /// path.
-  [[nodiscard]] bool is_behind_leaving_link(const RelPath& path, const Error& error) const {
+  /// Whether the path is behind a link that this change removes, or that is as the change wants it.
+  /// Such a link does not hide the path: without the link, or below it, there is nothing.
+  [[nodiscard]] bool is_behind_own_link(const RelPath& path, const Error& error) {
     if (error.reason != "path.through_symlink") return false;
     for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
       const auto change = by_path_.find(above);
-      const bool is_leaving = change != by_path_.end() &&
-                              change->second->before.kind == FileKind::kSymlink &&
-                              change->second->after.kind != FileKind::kSymlink;
-      if (is_leaving) return true;
+      if (change == by_path_.end()) continue;
+      const Node& wanted = change->second->after;
+      const auto there = view_.node(above);
+      const bool is_link = wanted.kind == FileKind::kSymlink;
+      const bool is_in_place = is_link && there && *there == without_owner(wanted);
+      if (is_in_place || (change->second->before.kind == FileKind::kSymlink && !is_link))
+        return true;
     }
     return false;
   }
@@ -432,7 +435,6 @@ class RebaseRun {
     if (path != change.path && change.before.kind != FileKind::kAbsent) {
       how += ", renamed since from '" + change.path.str() + "'";
     }
-    // A rename leaves the result at its new name.
     const RelPath& result = change.before.kind == FileKind::kAbsent ? change.path : path;
     merged_.push_back({result, std::move(how), merge.markers});
     return std::optional<Node>(merge.node);

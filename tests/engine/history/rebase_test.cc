@@ -203,6 +203,35 @@ TEST_F(RebaseTest, AMissingParentIsRestoredAndAFileInItsPlaceIsAConflict) {
   EXPECT_EQ(conflict(change).reason, "conflict.parent");
 }
 
+TEST_F(RebaseTest, WhatIsBehindALinkThatIsBackIsGoneAlready) {
+  OK(workspace_.root().make_symlink(rel("l"), "aim"));
+  const Proposal made = propose([](Overlay& o) {
+    OK(o.remove(rel("l")));
+    OK(o.write(rel("l/z"), "z\n"));
+  });
+  ChangeSet back;
+  for (const Change& one : made.changes())
+    back.push_back({one.path, one.after, one.before, {}, {}, {}});
+  const Proposal undo = Proposal::from(back, made.store());
+  EXPECT_TRUE(fits(undo).proposal.is_empty());
+  workspace_.write("aim/z", "z\n");  // the same name is also behind the link
+  EXPECT_TRUE(fits(undo).proposal.is_empty());
+  OK(workspace_.root().remove_file(rel("l")));
+  OK(workspace_.root().make_symlink(rel("l"), "other"));
+  const RebaseOutcome elsewhere = run(undo);
+  const auto* misfits = std::get_if<RebaseConflict>(&elsewhere);
+  ASSERT_NE(misfits, nullptr);
+  EXPECT_EQ(misfits->paths.back().path, rel("l/z"));
+  EXPECT_EQ(misfits->paths.back().reason, "conflict.parent");
+  // Nothing is put through a link, also not through one that the change wants.
+  OK(workspace_.root().remove_file(rel("l")));
+  OK(workspace_.root().make_symlink(rel("l"), "aim"));
+  for (Change& one : back) {
+    if (one.path == rel("l/z")) std::swap(one.before, one.after);
+  }
+  EXPECT_EQ(conflict(Proposal::from(back, made.store())).reason, "conflict.parent");
+}
+
 TEST_F(RebaseTest, AStagedProposalFreezesToTheSameProposal) {
   workspace_.write("a.txt", "1\n");
   workspace_.write("b.txt", "b\n");
