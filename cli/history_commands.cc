@@ -112,18 +112,17 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
   return kExitNo;
 }
 
-/// Returns what was done, and the command that reverts it. `id` is the commit that did it.
-std::string words_of(const UndoPlan& plan, TxId id) {
+/// Returns what was done, and the command that reverts it. `id` is the commit that did it. It is an
+/// undo if `takes_back`; if it is not, only an undo reverts it.
+std::string words_of(const UndoPlan& plan, TxId id, bool takes_back) {
   const bool is_redo = plan.tool == kRedoTool || plan.tool == kPartialRedoTool;
   const size_t count = std::max(plan.redoes.size(), plan.also_undoes.size() + 1);
   const TxId first = plan.redoes.empty() ? plan.undoes : plan.redoes.front();
   std::string what = count == 1 ? first.str() : counted(count, "transaction");
   if (!plan.turn.empty()) what = "turn " + plan.turn;
   const bool is_part = is_partial(plan.tool) || plan.is_rest;
-  std::string way = fmt::format("{} {}", is_redo ? "undo" : "redo", id.str());
-  if (!is_redo && count == 1 && !is_partial(plan.tool)) way = "redo";
-  const bool is_named = is_redo && !is_part && !plan.is_lost && count == 1 && !plan.redoes.empty();
-  if (is_named) way = "undo " + what;
+  std::string way = fmt::format("{} {}", takes_back ? "redo" : "undo", id.str());
+  if (takes_back && count == 1 && !is_partial(plan.tool)) way = "redo";
   if (!is_part && !plan.turn.empty()) way = "undo --turn " + plan.turn;
   const bool is_rest = plan.is_rest && !is_redo && !is_partial(plan.tool);
   const std::string part = is_rest ? "the rest of " : is_part ? "a part of " : "";
@@ -177,8 +176,11 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   request.also_undoes = plan.also_undoes;
   request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(plan.proposal, who, request));
-  return finish_commit(session, outcome, document,
-                       [&](TxId id) { return session.with_hints(words_of(plan, id)); });
+  return finish_commit(session, outcome, document, [&](TxId id) {
+    const auto history = persistent_of(workspace).history("undo");
+    const bool takes_back = history ? is_undo(*history, id).value_or(!is_redo) : !is_redo;
+    return session.with_hints(words_of(plan, id, takes_back));
+  });
 }
 
 /// Carries out the plan, or says why there is none. `nothing` is the message for NothingToUndo.

@@ -309,8 +309,6 @@ Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, 
   plan.tool = std::string(is_part ? kPartialRedoTool : kRedoTool);
   plan.redoes = undone_of(record.meta);
   plan.message = "redo " + named_ids(plan.redoes);
-  const auto redone = history.outline(plan.redoes.front());
-  plan.is_lost = !redone && redone.error().kind == ErrorKind::kNotFound;
   GALLEY_ASSIGN(std::vector<TxId> others, parts_undone(history, plan.redoes));
   std::erase(others, id);
   plan.is_rest = was_in_place || !parts.empty() || is_partial(record.meta.tool) || !others.empty();

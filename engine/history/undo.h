@@ -49,7 +49,6 @@ struct UndoPlan {
   std::vector<MergedPath> merged;        ///< empty when the undo is exact
   std::vector<Dependency> dependencies;  ///< later transactions on the same paths, oldest first
   std::string turn = {};                 ///< for a redo of turns: TurnSummary::name()
-  bool is_lost = false;                  ///< the history no longer has what the redo brings back
   bool is_rest = false;                  ///< undos of other parts of the transaction are in effect
   std::vector<TxId> passed =
       {};  ///< those of `undoes` and `also_undoes` without an effect any more

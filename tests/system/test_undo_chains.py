@@ -100,6 +100,18 @@ class Ways(ChainCase):
             self.galley(*command, expect=0)
         self.back_and_forth("redo", words="redid a part of 2; ")
 
+    def test_after_a_redo_that_follows_a_rename_of_the_folder(self):
+        self.galley("exec", "--commit", "--", "sh", "-c", "mkdir d; echo x >d/x; echo y >d/y", expect=0)
+        self.galley("exec", "--commit", "--", "rm", "d/y", expect=0)
+        self.galley("undo", expect=0)
+        self.galley("exec", "--commit", "--", "mv", "d", "e", expect=0)
+        self.back_and_forth("redo", words="redid 4; ")
+
+    def test_after_an_undo_of_an_undo_and_its_redo_together(self):
+        for command in ("undo", "redo", "undo"):
+            self.galley(command, expect=0)
+        self.back_and_forth("undo", "4", "3", words="undid 2 transactions; ")
+
     def test_a_redo_of_an_undo_of_which_a_part_came_back_brings_the_rest(self):
         before = snapshot(self.work)
         self.galley("undo", "2", expect=0)

@@ -333,9 +333,9 @@ class History(EverydayCase):
         """hg: says what it took back and how to have it again."""
         self.commit("a.txt")
         self.assertIn("undid 1; `galley redo` brings it back", self.run_here("undo", expect=0).err)
-        self.assertIn("redid 1; `galley undo 1` takes it back again", self.run_here("redo", expect=0).err)
+        self.assertIn("redid 1; `galley undo 3` takes it back again", self.run_here("redo", expect=0).err)
         self.assertTrue((self.work / "a.txt").exists())
-        self.run_here("undo", "1", expect=0)
+        self.run_here("undo", "3", expect=0)
         self.assertFalse((self.work / "a.txt").exists())
 
     def test_undo_can_revert_some_paths(self):
