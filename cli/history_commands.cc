@@ -63,10 +63,10 @@ Result<UndoOptions> undo_options(Session& session, const Workspace& workspace,
     GALLEY_ASSIGN(HunkSelection selection, parse_hunks(session, hunk));
     options.hunks.push_back(std::move(selection));
   }
+  if (arguments.conflict == "markers") options.mode = MergeMode::kMarkers;
   if (rules_of(workspace).config.commit.on_conflict == OnConflict::kRefuse) {
     options.mode = MergeMode::kExact;
   }
-  if (arguments.conflict == "markers") options.mode = MergeMode::kMarkers;
   return options;
 }
 
@@ -107,7 +107,7 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
     session.terminal().print_message(text + document["message"].get<std::string>() + "\n");
     const bool has_lines = std::any_of(conflict.paths.begin(), conflict.paths.end(),
                                        [](const auto& path) { return !path.hunks.empty(); });
-    if (has_lines) explain_markers(session, "");
+    if (has_lines || session.arguments().conflict == "markers") explain_markers(session, "");
   }
   return kExitNo;
 }

@@ -164,7 +164,10 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
 Result<std::string> stage_markers(Session& session, Transaction& transaction,
                                   const Proposal& proposal, std::vector<MergedPath> known,
                                   Json& document) {
-  GALLEY_ASSIGN(const RebaseOutcome outcome, inner(transaction).stage_with_markers(proposal));
+  auto staged = inner(transaction).stage_with_markers(proposal);
+  // The caller tells the conflict, and explain_markers() why nothing is merged.
+  if (!staged && staged.error().reason == "markers.refused") return std::string();
+  GALLEY_ASSIGN(const RebaseOutcome outcome, std::move(staged));
   if (const auto* misfits = std::get_if<RebaseConflict>(&outcome)) {
     for (const PathConflict& path : misfits->paths) {
       session.print_error_lines("no markers help here: " + printable_line(path.message) + "\n");
@@ -187,16 +190,27 @@ Result<std::string> stage_markers(Session& session, Transaction& transaction,
   const bool is_on_branch = !session.arguments().global.repository.empty();
   const std::string edit = is_on_branch ? "stage --tx " + transaction.id() + " FILE"
                                         : "edit --tx " + transaction.id() + " " + first;
-  const std::string text = fmt::format(
-      "staged with conflict markers in transaction {}: {}; edit what is between them with: {}; "
-      "then: {}",
-      transaction.id(), names, session.hint(edit), session.hint("commit --tx " + transaction.id()));
+  const std::string next = names.empty()
+                               ? "look at it with: " + session.hint("diff --tx " + transaction.id())
+                               : "edit what is between them with: " + session.hint(edit);
+  const std::string text =
+      fmt::format("staged {} in transaction {}{}{}; {}; then: {}",
+                  names.empty() ? "the merge, which has no conflict," : "with conflict markers",
+                  transaction.id(), names.empty() ? "" : ": ", names, next,
+                  session.hint("commit --tx " + transaction.id()));
   if (!document.contains("message")) document["message"] = text;
   return text;
 }
 
 void explain_markers(Session& session, const std::string& tx) {
   const Arguments& arguments = session.arguments();
+  const auto workspace = session.open();
+  if (workspace && rules_of(**workspace).config.commit.on_conflict == OnConflict::kRefuse) {
+    session.say(
+        "nothing is merged, also not with --conflict=markers, because galley.toml has "
+        "commit.on_conflict = \"refuse\"");
+    return;
+  }
   // `exec --commit` has dropped its transaction.
   if (arguments.conflict == "markers" || arguments.command == "exec") return;
   constexpr std::array<std::string_view, 4> kHaveTheOption = {"apply", "undo", "redo", "pick"};
@@ -226,7 +240,9 @@ int finish_conflict(Session& session, const Conflict& conflict, Json& document) 
   session.terminal().print_message(text);
   const bool has_lines = std::any_of(conflict.paths.begin(), conflict.paths.end(),
                                      [](const auto& path) { return !path.hunks.empty(); });
-  if (has_lines) explain_markers(session, document.value("tx", session.arguments().tx));
+  if (has_lines || session.arguments().conflict == "markers") {
+    explain_markers(session, document.value("tx", session.arguments().tx));
+  }
   return kExitNo;
 }
 

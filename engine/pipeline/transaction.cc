@@ -519,9 +519,13 @@ Result<Transaction> Transaction::fork() {
 
 Result<RebaseOutcome> InnerTransaction::stage_with_markers(const Proposal& proposal) {
   GALLEY_TRY(outer_->stage_directory());
+  const WorkspaceState& workspace = *state_->workspace;
+  if (workspace.rules.config.commit.on_conflict == OnConflict::kRefuse) {
+    return fail(ErrorKind::kRefused, "markers.refused",
+                "commit.on_conflict = \"refuse\" merges nothing");
+  }
   RebaseOptions options;
   options.mode = MergeMode::kMarkers;
-  const WorkspaceState& workspace = *state_->workspace;
   std::optional<RebaseOutcome> outcome;
   Action action = action_of(AuditKind::kEdit, "markers", tools_with_effect(ToolEffect::kEdit),
                             {{"proposal", proposal.id().hex()}});

@@ -299,6 +299,7 @@ class Transaction {
   /// Lines that both sides changed get conflict markers. The gate refuses the result until the
   /// markers are gone. Returns the paths without lines, which cannot have markers. If there is such
   /// a path, nothing is staged.
+  /// Errors: kRefused `markers.refused` with `commit.on_conflict = "refuse"`.
   Result<std::vector<Conflict::Path>> stage_with_markers(const Proposal& proposal);
   /// Returns why the changes of a run could not be staged, or null. Nothing can be committed until
   /// this is fixed.

@@ -8,7 +8,7 @@ import sys
 import time
 
 import hostile
-from support import SystemCase
+from support import SystemCase, snapshot
 
 # A journal of this time is recent during the whole test: it is retired after 10 s.
 RECENT = time.time() + 3600
@@ -228,6 +228,60 @@ class Conflicts(SystemCase):
             self.assertEqual(message, f"'{path}' lies behind a symbolic link now")
         self.assertEqual([path.name for path in (self.work / "real").iterdir()], ["old.txt"])
         self.assertEqual((self.work / "real/old.txt").read_text(), "old\n")
+
+    def test_a_workspace_that_refuses_merges_stages_no_markers(self):
+        self.write("galley.toml", '[commit]\non_conflict = "refuse"\n')
+        lines = "".join(f"{n}\n" for n in range(1, 10))
+        saved = lines.replace("9", "nine")
+        self.write("a.txt", lines)
+        self.galley("begin", expect=0)
+        self.call("Edit", {"file_path": "a.txt", "old_string": "2\n", "new_string": "two\n"})
+        self.write("a.txt", saved)
+        self.assertNotIn("marked", self.commit("--conflict=markers", expect=1))
+        said = self.galley("commit", "--conflict=markers", expect=1).stderr.decode()
+        self.assertIn('commit.on_conflict = "refuse"', said)
+        self.commit(expect=1)
+        self.galley("rollback", expect=0)
+        self.galley("exec", "--commit", "--", "sed", "-i", "s/3/three/", "a.txt", expect=0)
+        self.write("a.txt", saved.replace("3", "three").replace("7", "seven"))
+        for options in ((), ("--conflict=markers",)):
+            said = json.loads(self.galley("--json", "undo", *options, expect=1).stdout)
+            self.assertEqual(said["conflicts"][0]["path"], "a.txt")
+        self.assertIn("three\n", (self.work / "a.txt").read_text())
+
+    def test_a_workspace_that_refuses_merges_keeps_what_was_staged(self):
+        """Also if the staged content is in one file already, or if only a file that was read changed."""
+        for isolation, saved in (("snapshot", ("a.txt", "A\n")), ("serializable", ("b.txt", "saved\n"))):
+            with self.subTest(isolation):
+                self.write("galley.toml", f'[commit]\non_conflict = "refuse"\nisolation = "{isolation}"\n')
+                self.write("a.txt", "a\n")
+                self.write("b.txt", "b\n")
+                tx = self.galley("begin", expect=0).stdout.decode().strip()
+                self.addCleanup(self.galley, "rollback", "--tx", tx)
+                if isolation == "snapshot":
+                    self.call("Edit", {"file_path": "a.txt", "old_string": "a", "new_string": "A"})
+                    self.call("Edit", {"file_path": "b.txt", "old_string": "b", "new_string": "B"})
+                else:
+                    self.call("Read", {"file_path": "b.txt"})
+                    self.call("Write", {"file_path": "c.txt", "content": "c\n"})
+                self.write(*saved)
+                before = snapshot(self.work)
+                result = self.galley("commit", "--conflict=markers", expect=1)
+                self.assertIn(b"nothing is merged, also not with --conflict=markers", result.stderr)
+                self.assertNotIn(b"staged the merge", result.stderr)
+                self.commit(expect=1)
+                self.assertEqual(snapshot(self.work), before)
+                self.galley("rollback", expect=0)
+
+    def test_a_merge_without_markers_says_so(self):
+        self.write("galley.toml", '[commit]\nisolation = "serializable"\n')
+        self.write("a.txt", "".join(f"{n}\n" for n in range(1, 10)))
+        self.galley("begin", expect=0)
+        self.call("Edit", {"file_path": "a.txt", "old_string": "2\n", "new_string": "two\n"})
+        self.write("a.txt", (self.work / "a.txt").read_text().replace("9", "nine"))
+        said = self.galley("commit", "--conflict=markers", expect=1).stderr.decode()
+        self.assertIn("staged the merge, which has no conflict, in transaction ", said)
+        self.assertNotIn(" edit --tx", said)
 
     def test_a_binary_file_gets_no_markers(self):
         (self.work / "b.bin").write_bytes(b"\0one")
