@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/glob.h"
 #include "base/printable.h"
 #include "base/shell_word.h"
 #include "base/text.h"
@@ -130,6 +131,53 @@ Result<TurnSummary> wanted_turn(Session& session, const History& history) {
               "turn " + turn.name() + " is not of the session '" +
                   printable_line(arguments.of_session) + "': leave out --session, or name one of " +
                   session.hint("turns --session " + shell_word(arguments.of_session)));
+}
+
+Result<std::optional<std::string>> hint_if_absent(Session& session, const RelPath& path,
+                                                  const std::vector<std::string>& known) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const FileStat there, place_of(*workspace).files().stat(path));
+  if (there.kind != FileKind::kAbsent) return std::optional<std::string>();
+  const auto near = nearest_pathspec(path.str(), known);
+  if (!near) return std::optional<std::string>("");
+  GALLEY_ASSIGN(const RelPath here, session.place());
+  const std::string from_root = here.is_root() ? "" : ":/";
+  return std::optional("did you mean '" + from_root + printable_line(*near) + "'?");
+}
+
+Result<void> check_names_in(Session& session, const History& history,
+                            const std::vector<TxSummary>& transactions,
+                            const std::vector<std::string>& names, const std::string& what) {
+  std::vector<std::string> changed;
+  for (const TxSummary& one : transactions) {
+    for (const PathSummary& path : one.paths) {
+      changed.push_back(path.path.str());
+      if (path.from) changed.push_back(path.from->str());
+    }
+  }
+  for (const std::string& name : names) {
+    GALLEY_ASSIGN(const RelPath meant, session.path(name));
+    const bool is_changed =
+        meant.is_root() || std::any_of(changed.begin(), changed.end(), [&](const auto& path) {
+          return path == meant.str() || path.starts_with(meant.str() + "/");
+        });
+    if (is_changed) continue;
+    auto found = hint_if_absent(session, meant, changed);
+    if (!found && found.error().reason == "path.through_symlink") continue;
+    GALLEY_ASSIGN(const auto hint, std::move(found));
+    if (!hint) continue;
+    HistoryFilter known;
+    known.paths = {meant};
+    known.limit = 1;
+    known.with_lines = false;
+    GALLEY_ASSIGN(const auto others, history.list(known));
+    if (!others.empty()) continue;
+    return fail(ErrorKind::kUsage, "undo.unknown_path",
+                what + " did not change '" + printable_line(name) + "', and nothing is there" +
+                    (hint->empty() ? "" : "; " + *hint),
+                meant.str());
+  }
+  return {};
 }
 
 Result<CommitLinks> commit_links(Session& session) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,19 @@ Result<History> open_history(Session& session, std::string_view verb = "show");
 ///         than that of the command's own --session; kNotFound `turn.no_change` for `last` if the
 ///         newest prompt of the session changed nothing.
 Result<TurnSummary> wanted_turn(Session& session, const History& history);
+
+/// If nothing is at `path` in the workspace, returns "did you mean 'X'?" with the nearest of the
+/// `known` paths, or an empty text if none is near. Returns null if something is there.
+[[nodiscard]] Result<std::optional<std::string>> hint_if_absent(
+    Session& session, const RelPath& path, const std::vector<std::string>& known);
+
+/// Checks that each of `names` is a path that one of the transactions changed, or that the history
+/// or the workspace has. `what` names the transactions in the error.
+/// Errors: kUsage `undo.unknown_path`.
+[[nodiscard]] Result<void> check_names_in(Session& session, const History& history,
+                                          const std::vector<TxSummary>& transactions,
+                                          const std::vector<std::string>& names,
+                                          const std::string& what);
 
 /// Returns the git commits that are known to contain transactions of the session's workspace.
 Result<CommitLinks> commit_links(Session& session);

@@ -17,12 +17,19 @@
 namespace galley {
 namespace {
 
-/// Returns the paths of `log` and `show`: those of --path and those after the options.
+constexpr const char* kNothingAtPaths = " changes nothing at the paths that were named";
+
+/// Returns the paths of `log` and `show` as the caller gave them: those of --path and those after
+/// the options. With --turn, no word is an id.
+std::vector<std::string> path_names(const Arguments& arguments) {
+  std::vector<std::string> names = arguments.paths;
+  if (!arguments.turn.empty() && !arguments.id.empty()) names.push_back(arguments.id);
+  names.insert(names.end(), arguments.words.begin(), arguments.words.end());
+  return names;
+}
+
 Result<std::vector<RelPath>> named_paths(Session& session) {
-  std::vector<std::string> names = session.arguments().paths;
-  const auto& words = session.arguments().words;
-  names.insert(names.end(), words.begin(), words.end());
-  return session.paths(names);
+  return session.paths(path_names(session.arguments()));
 }
 
 /// Prints `text`, which has the heading, with the diff of a transaction: with a summary and the
@@ -121,14 +128,24 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
   return kExitDone;
 }
 
-/// `show --turn N`: each transaction of the turn, oldest first, with its diff.
+/// `show --turn N [PATH...]`: each transaction of the turn that changed one of the paths, oldest
+/// first, with its diff.
 Result<int> show_turn(Session& session, const History& history) {
   GALLEY_ASSIGN(const TurnSummary turn, wanted_turn(session, history));
+  const std::string what = "turn " + turn.name();
+  GALLEY_TRY(
+      check_names_in(session, history, turn.transactions, path_names(session.arguments()), what));
+  GALLEY_ASSIGN(const auto paths, named_paths(session));
   std::vector<TxSummary> oldest_first;
   for (auto one = turn.transactions.rbegin(); one != turn.transactions.rend(); ++one) {
+    if (!paths.empty()) {
+      GALLEY_ASSIGN(const Proposal whole, history.proposal_of(one->id));
+      if (part_below(whole, paths).is_empty()) continue;
+    }
     GALLEY_ASSIGN(TxSummary summary, history.summary(one->id));
     oldest_first.push_back(std::move(summary));
   }
+  if (oldest_first.empty()) session.say(what + kNothingAtPaths);
   if (!session.is_json()) {
     const DiffArguments& diff = session.arguments().diff;
     const bool is_summary = diff.stat || diff.numstat || diff.name_status;
@@ -136,7 +153,10 @@ Result<int> show_turn(Session& session, const History& history) {
     return kExitDone;
   }
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
-  Json document = {{"schema", "galley.show-turn/1"}, {"ok", true}, {"turn", turn.name()}};
+  Json document = {{"schema", "galley.show-turn/1"},
+                   {"ok", true},
+                   {"turn", turn.name()},
+                   {"transactions", Json::array()}};
   for (const TxSummary& summary : oldest_first) {
     document["transactions"].push_back(transaction_json(summary, links));
   }
@@ -202,11 +222,13 @@ Result<int> run_show(Session& session) {
   GALLEY_ASSIGN(const TxId id, history.resolve(number.empty() ? "@" : number));
   if (colon != std::string::npos) return show_file(session, history, id, wanted.substr(colon + 1));
   GALLEY_ASSIGN(const TxSummary summary, history.summary(id));
+  const std::string what = "transaction " + id.str();
+  GALLEY_TRY(check_names_in(session, history, {summary}, path_names(session.arguments()), what));
   GALLEY_ASSIGN(const Proposal whole, history.proposal_of(id));
   GALLEY_ASSIGN(const auto paths, named_paths(session));
   const Proposal proposal = part_below(whole, paths);
   if (proposal.is_empty() && !whole.is_empty()) {
-    session.say("transaction " + id.str() + " changes nothing at the paths that were named");
+    session.say(what + kNothingAtPaths);
   }
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
   if (!session.arguments().diff.html.empty()) {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/glob.h"
 #include "base/printable.h"
 #include "base/result.h"
 #include "base/text.h"
@@ -224,23 +223,19 @@ Result<int> diff_of_range(Session& session, const std::string& range,
 
 /// A name without a proposed or existing file is an error, not an empty diff.
 Result<void> check_names(Session& session, const Proposal& whole) {
-  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  std::vector<std::string> proposed;
+  for (const Change& change : whole.changes()) proposed.push_back(change.path.str());
   for (const std::string& word : session.arguments().words) {
-    GALLEY_ASSIGN(const auto meant, session.paths({word}));
-    if (!part_below(whole, meant).is_empty()) continue;
-    GALLEY_ASSIGN(const FileStat there, place_of(*workspace).files().stat(meant.front()));
-    if (there.kind != FileKind::kAbsent) continue;
-    std::vector<std::string> proposed;
-    for (const Change& change : whole.changes()) proposed.push_back(change.path.str());
-    const auto near = nearest_pathspec(meant.front().str(), proposed);
-    GALLEY_ASSIGN(const RelPath here, session.place());
-    const std::string from_root = here.is_root() ? "" : ":/";
+    GALLEY_ASSIGN(const RelPath meant, session.path(word));
+    if (!part_below(whole, {meant}).is_empty()) continue;
+    GALLEY_ASSIGN(const auto hint, hint_if_absent(session, meant, proposed));
+    if (!hint) continue;
     return fail(ErrorKind::kUsage, "diff.no_such_path",
                 "nothing is proposed at '" + printable_line(word) + "', and nothing is there; " +
-                    (near ? "did you mean '" + from_root + printable_line(*near) + "'?"
-                          : session.hint("diff --name-status") +
-                                " lists the paths of the transaction, and " +
-                                session.hint("diff A..B") + " compares commits of git"));
+                    (!hint->empty() ? *hint
+                                    : session.hint("diff --name-status") +
+                                          " lists the paths of the transaction, and " +
+                                          session.hint("diff A..B") + " compares commits of git"));
   }
   return {};
 }
@@ -251,6 +246,8 @@ Result<int> diff_of_turn(Session& session) {
   GALLEY_ASSIGN(const TurnSummary turn, wanted_turn(session, history));
   std::vector<TxId> ids;
   for (const TxSummary& one : turn.transactions) ids.push_back(one.id);
+  const std::string what = "turn " + turn.name();
+  GALLEY_TRY(check_names_in(session, history, turn.transactions, session.arguments().words, what));
   GALLEY_ASSIGN(const Proposal whole, change_together(history, ids));
   GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
   const Proposal proposal = part_below(whole, paths);

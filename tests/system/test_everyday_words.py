@@ -48,7 +48,9 @@ class Words(SystemCase):
 
     def test_a_transaction_that_does_not_change_the_named_path_says_so(self):
         self.galley("apply", "-", stdin=b"--- /dev/null\n+++ b/one.txt\n@@ -0,0 +1 @@\n+one\n", expect=0)
-        self.assertIn("transaction 1 changes nothing at the paths", self.said("show", "1", "--", "nosuch", expect=0))
+        (self.work / "two.txt").touch()
+        self.assertIn("transaction 1 changes nothing at the paths", self.said("show", "1", "--", "two.txt", expect=0))
+        self.assertIn("did not change 'nosuch', and nothing is there", self.said("show", "1", "--", "nosuch", expect=2))
         self.assertNotIn("changes nothing", self.said("show", "1", "--", "one.txt", expect=0))
 
     def test_calls_of_a_model_are_of_the_format_of_calls(self):

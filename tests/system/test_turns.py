@@ -105,6 +105,20 @@ class Ranges(TurnCase):
         shown = json.loads(self.galley("--json", "show", "--turn", "1..4", expect=0).stdout)
         self.assertEqual((shown["turn"], [one["id"] for one in shown["transactions"]]), ("1..4", ["1", "2", "4", "5"]))
 
+    def test_show_of_a_turn_takes_paths(self):
+        shown = json.loads(self.galley("--json", "show", "--turn", "4..6", "n3", expect=0).stdout)
+        self.assertEqual([one["id"] for one in shown["transactions"]], ["6"])
+        text = self.galley("show", "--turn", "4..6", "--", "n2", expect=0).stdout
+        self.assertIn(b"+++ b/n2\n", text)
+        self.assertNotIn(b"+++ b/all\n", text)
+        for command in ("show", "diff"):
+            reason, message = self.refused(command, "--turn", "4..6", "n4")
+            self.assertEqual(reason, "undo.unknown_path")
+            self.assertIn("turn 4..6 did not change 'n4'", message)
+            self.galley(command, "--turn", "4..6", "n1", expect=0)  # it is there, but not changed
+        said = self.galley("show", "--turn", "4..6", "n1", expect=0).stderr
+        self.assertIn(b"turn 4..6 changes nothing at the paths that were named", said)
+
     def test_a_turn_that_was_undone_with_others_names_the_way_back(self):
         self.galley("undo", "--turn", "4..6", expect=0)
         reason, message = self.refused("redo", "--turn", "4")

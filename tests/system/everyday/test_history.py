@@ -240,6 +240,15 @@ class History(EverydayCase):
         self.assertIn("'never.txt' did not exist just after transaction 1\n",
                       self.run_here("show", "1:never.txt", expect=(1, 2)).err)
         self.assertNotIn("second", self.run_here("show", "2", "--", "README.md", expect=0).out)
+        refused = self.run_here("show", "2", "--", "never.txt", expect=2).err
+        self.assertIn("transaction 2 did not change 'never.txt', and nothing is there", refused)
+        self.run_here("exec", "--commit", "--", "mv", "a.txt", "b.txt", expect=0)
+        self.run_here("exec", "--commit", "--", "sh", "-c", "mkdir d; echo c >d/c; ln -s d link", expect=0)
+        for name in ("a.txt", "link/c"):
+            said = self.run_here("show", "4" if name == "a.txt" else "2", "--", name, expect=0).err
+            self.assertIn("changes nothing at the paths that were named", said)
+        refused = self.run_here("show", "1", "--", ":/a.txT", cwd=self.work / "d", expect=2).err
+        self.assertIn("did you mean ':/a.txt'?", refused)
 
     # --- undo -------------------------------------------------------------------------------------
 
