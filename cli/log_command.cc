@@ -109,6 +109,15 @@ Result<Content> file_after(const Workspace& workspace, const History& history, T
 
 Result<int> show_file(Session& session, const History& history, TxId id, const std::string& name) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const DiffArguments& diff = session.arguments().diff;
+  const bool is_alone = session.arguments().words.empty() && diff.html.empty() && !diff.stat &&
+                        !diff.numstat && !diff.name_status && !diff.changes_diff_layout();
+  if (!is_alone) {
+    return fail(ErrorKind::kUsage, "usage.whole_file",
+                "show ID:PATH prints a whole file, so it takes no options of a diff and no other "
+                "path; for the diff of this path: " +
+                    session.hint("show " + id.str() + " " + shell_word(name)));
+  }
   GALLEY_ASSIGN(const RelPath path, session.path(name));
   const Judgement reading =
       Policy(rules_of(*workspace).config).judge_read(path, session.arguments().global.agent);

@@ -250,6 +250,15 @@ class History(EverydayCase):
         refused = self.run_here("show", "1", "--", ":/a.txT", cwd=self.work / "d", expect=2).err
         self.assertIn("did you mean ':/a.txt'?", refused)
 
+    def test_show_of_a_whole_file_takes_no_options_of_a_diff(self):
+        """git: `show COMMIT:PATH --stat` ignores the option."""
+        self.commit("a.txt", "first\n")
+        for option in ("--stat", "-U3", "--html=page.html", "b.txt"):
+            said = self.run_here("show", "1:a.txt", option, expect=2)
+            self.assertIn("prints a whole file", said.err)
+            self.assertEqual(said.out, "")
+        self.assertFalse((self.work / "page.html").exists())
+
     # --- undo -------------------------------------------------------------------------------------
 
     def test_a_redo_that_is_given_twice_changes_nothing_the_second_time(self):
