@@ -124,7 +124,14 @@ Result<void> check_is_last(const Session& session, const History& history,
 Result<TurnSummary> wanted_turn(Session& session, const History& history) {
   const Arguments& arguments = session.arguments();
   GALLEY_TRY(check_session(session));
-  GALLEY_ASSIGN(TurnSummary turn, find_turn(history, arguments.turn, session.named_session()));
+  auto found = find_turn(history, arguments.turn, session.named_session());
+  const bool only_shows = arguments.command == "show" || arguments.command == "diff";
+  if (!found && found.error().reason == "history.nothing_to_undo" && only_shows) {
+    found.error().message = "no transaction is in effect, so there is no last turn; " +
+                            session.hint("turns") + " lists all, and --turn N names one";
+  }
+  if (!found) return fail(found.error());
+  TurnSummary turn = *std::move(found);
   if (arguments.turn == "last") GALLEY_TRY(check_is_last(session, history, turn));
   if (arguments.of_session.empty() || arguments.of_session == turn.session) return turn;
   return fail(ErrorKind::kUsage, "turn.session",

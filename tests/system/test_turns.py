@@ -119,6 +119,14 @@ class Ranges(TurnCase):
         said = self.galley("show", "--turn", "4..6", "n1", expect=0).stderr
         self.assertIn(b"turn 4..6 changes nothing at the paths that were named", said)
 
+    def test_without_a_last_turn_to_show_nothing_speaks_of_an_undo(self):
+        self.galley("undo", "--turn", "1..6", "--session", "s", expect=0)
+        self.galley("undo", "3", expect=0)
+        for command in ("show", "diff"):
+            message = self.refused(command, "--turn", "last")[1]
+            self.assertIn("there is no last turn", message)
+            self.assertNotIn("undo", message)
+
     def test_a_turn_that_was_undone_with_others_names_the_way_back(self):
         self.galley("undo", "--turn", "4..6", expect=0)
         reason, message = self.refused("redo", "--turn", "4")
