@@ -104,6 +104,13 @@ void Recoverer::report(Kind kind, const JournaledPath& fold, std::string text) {
   report_.actions.push_back({kind, id, path, std::move(text)});
 }
 
+Error damaged_error(TxId id, const std::string& problem) {
+  return Error{ErrorKind::kIo, "journal.damaged",
+               "the journal of transaction " + id.str() + " was committed and is damaged now: " +
+                   problem + "; nothing was touched, `galley doctor --repair` sets it aside",
+               ".galley/j/" + journal_name(id).str(), 0};
+}
+
 Result<RecoveryReport> Recoverer::run() {
   GALLEY_TRY(read_journals());
   if (!options_.dry_run) GALLEY_TRY(drop_torn());
@@ -136,11 +143,7 @@ Result<void> Recoverer::read_journals() {
       report_.actions.push_back(
           {Kind::kDropJournal, id, "", "never committed: " + verdict.problem});
     } else if (verdict.state == JournalState::kDamaged) {
-      damaged = Error{ErrorKind::kIo, "journal.damaged",
-                      "the journal of transaction " + id.str() +
-                          " was committed and is damaged now: " + verdict.problem +
-                          "; nothing was touched, `galley doctor --repair` sets it aside",
-                      ".galley/j/" + journal_name(id).str(), 0};
+      damaged = damaged_error(id, verdict.problem);
       report_.actions.push_back({Kind::kDamagedJournal, id, "", verdict.problem});
     } else if (!is_same_session(verdict.journal.applied_boot.value_or(""), session_) ||
                verdict.journal.is_aborted || is_mutant(Mutant::kRedoFinished)) {
@@ -505,6 +508,33 @@ Result<void> Recoverer::forget_aborted(const JournalVerdict& verdict) {
   return state_.journals().sync();
 }
 
+/// Where nothing can be written, a reader goes on if no commit needs recovery. A completed one does
+/// not, also after another boot: what a power cut took is for the next writer to find.
+/// Errors: kIo `journal.damaged`; `why`, with the journal of a commit that needs recovery.
+Result<RecoveryReport> report_of_read_only(const StateDirectory& state,
+                                           const std::vector<TxId>& journals, Error why) {
+  const auto lock = state.root().open_file(chosen_path("lock"));
+  if (lock) {
+    GALLEY_ASSIGN(const bool is_free, (*lock)->try_lock(LockMode::kShared));
+    // The writer has the disk mounted elsewhere.
+    if (!is_free) return RecoveryReport();
+  }
+  for (const TxId id : journals) {
+    GALLEY_ASSIGN(const JournalVerdict verdict,
+                  read_journal(state, state.journals(), id, ImageUse::kSkip));
+    if (verdict.state == JournalState::kDamaged) return damaged_error(id, verdict.problem);
+    const Journal& journal = verdict.journal;
+    const bool is_over = verdict.state == JournalState::kNotCommitted ||
+                         (journal.applied_boot && !journal.is_aborted);
+    if (is_over) continue;
+    why.path = ".galley/j/" + journal_name(id).str();
+    why.message = "the commit of transaction " + id.str() + " needs recovery, but its journal '" +
+                  why.path + "' is on a read-only file system; make it writable first";
+    return why;
+  }
+  return RecoveryReport();
+}
+
 }  // namespace
 
 Result<RecoveryReport> recover(const WritableDirectory& workspace, const StateDirectory& state,
@@ -521,6 +551,8 @@ Result<RecoveryReport> recover_if_needed(const WritableDirectory& workspace,
   auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
   // A live writer has not crashed: it finishes its own work.
   if (!lock && lock.error().kind == ErrorKind::kTimeout) return RecoveryReport();
+  const bool is_read_only = !lock && lock.error().os_error == EROFS;
+  if (is_read_only) return report_of_read_only(state, journals, lock.error());
   if (!lock) return lock.error();
   return recover(workspace, state, *lock, options);
 }

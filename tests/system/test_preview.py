@@ -1,5 +1,6 @@
 """Preview: exactly the effect of apply, and no trace on the disk."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -52,6 +53,41 @@ class Preview(SystemCase):
             capture_output=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(b"parcels/discount.py", result.stdout)
+
+    def test_a_read_only_history_can_be_read_unless_a_commit_needs_recovery(self):
+        need_own_mounts()
+        self.galley("apply", PATCHES / "good" / "01-discounts.patch", expect=0)
+        self.assertTrue((self.work / ".galley/j/1.j").exists())
+        other_boot = self.scratch / "boot"
+        other_boot.write_text("01234567-89ab-cdef-0123-456789abcdef\n")
+        read_only = f"mount --bind {self.work} {self.work} && mount -o remount,ro,bind {self.work} && "
+        crashed = f"mount --bind {other_boot} /proc/sys/kernel/random/boot_id && "
+
+        def run(script, *command):
+            return subprocess.run(["unshare", "-Urm", "sh", "-c", script + 'exec "$@"', "sh", GALLEY, "-C", str(self.work),
+                                   *command], capture_output=True, check=False)
+
+        for command in (["log"], ["status"], ["show", "1"], ["blame", "parcels/discount.py"], ["turns"],
+                        ["doctor"], ["audit", "verify"], ["recover", "-n"]):
+            with self.subTest(command):
+                result = run(read_only, *command)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        result = run(read_only + crashed, "log")  # after a reboot
+        self.assertEqual(result.returncode, 0, result.stderr)
+        journal = self.work / ".galley/j/1.j"
+        whole = journal.read_bytes()
+        journal.write_bytes(whole[:-1])  # without the note that the commit is completed
+        refused = run(read_only + crashed, "log")
+        self.assertEqual(refused.returncode, 3, refused.stderr)
+        self.assertIn(b"'.galley/j/1.j' is on a read-only file system", refused.stderr)
+        with open(self.work / ".galley/lock", "rb") as lock:  # a writer that sees the disk elsewhere
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            result = run(read_only + crashed, "log")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        journal.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+        refused = run(read_only + crashed, "log")
+        self.assertEqual(refused.returncode, 3, refused.stderr)
+        self.assertIn(b"the journal of transaction 1 was committed and is damaged now", refused.stderr)
 
 
 if __name__ == "__main__":
