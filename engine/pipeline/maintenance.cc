@@ -143,8 +143,11 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
 /// Checks that `.galley` is trusted and stays trusted.
 void examine_state_trust(const Workspace& workspace, std::vector<Check>& checks) {
   if (const Error* doubt = workspace.state_distrust()) {
+    const bool may_be_adopted = doubt->message.find("recover --adopt") != std::string::npos;
     checks.push_back({"state", CheckStatus::kError, doubt->message,
-                      "galley recover --adopt --dry-run shows what adopting it would do"});
+                      may_be_adopted
+                          ? "galley recover --adopt --dry-run shows what adopting it would do"
+                          : "move '.galley' away; it cannot be adopted as it is"});
   }
   const StateDirectory* state = persistent_of(workspace).state();
   if (state == nullptr && workspace.state_distrust() == nullptr) return;

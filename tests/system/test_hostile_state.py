@@ -80,6 +80,11 @@ class HostileState(HostileStateCase):
         self.galley("apply", GOOD, expect=0)
         self.assert_believed()
 
+    def adoption_is_advised(self):
+        checks = json.loads(self.galley("--json", "doctor", expect=1).stdout)["checks"]
+        [remedy] = [check["remedy"] for check in checks if check["name"] == "state"]
+        return "recover --adopt" in remedy
+
     def test_a_damaged_or_newer_format_is_not_believed(self):
         self.galley("apply", GOOD, expect=0)
         place = self.work / ".galley" / "format"
@@ -87,6 +92,7 @@ class HostileState(HostileStateCase):
         for text, why in (("galley 2 nonsense\n", "damaged"), (good.replace("galley 2", "galley 9"), "newer")):
             place.write_text(text)
             self.assert_not_believed(why)
+            self.assertEqual(self.adoption_is_advised(), why == "damaged")
             self.galley("doctor", "--repair", expect=1)
             self.assertEqual(place.read_text(), text)
         place.write_text(good)
