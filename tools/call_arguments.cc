@@ -5,12 +5,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "staging/fs/host_file.h"
 #include "tools/json_input.h"
 #include "tools/tool.h"
 
 namespace galley {
 namespace {
+
+using nlohmann::json;
 
 /// Whether a relative path leads out of the workspace by its `..`, from a folder.
 bool leads_out(std::string_view text, const RelPath& cwd) {
@@ -56,7 +59,6 @@ Result<RelPath> below_cwd(std::string_view text, const RelPath& cwd) {
   return from->join(path);
 }
 
-using nlohmann::json;
 using Names = std::vector<std::string_view>;
 
 /// The names that usual tools give to one argument.
@@ -127,6 +129,26 @@ bool name_members(const json& schema, json& value, std::string& notes) {
     if (known.contains(name) && !name_members(known[name], member, notes)) return false;
   }
   return true;
+}
+
+/// The types that a schema allows for a member; empty if it does not restrict them.
+std::vector<std::string> type_names(const json& schema) {
+  if (!schema.is_object() || !schema.contains("type")) return {};
+  const json& type = schema["type"];
+  std::vector<std::string> out;
+  if (type.is_string()) out.push_back(type);
+  if (type.is_array()) {
+    for (const json& each : type) {
+      if (each.is_string()) out.push_back(each);
+    }
+  }
+  return out;
+}
+
+bool has_type(const json& value, const std::string& type) {
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  return type == (value.is_object() ? "object" : value.is_array() ? "array" : value.type_name());
 }
 
 }  // namespace
@@ -205,6 +227,26 @@ CallIds take_call_ids(const ToolInfo& info, json& args) {
     args.erase(given);
   }
   return ids;
+}
+
+Result<json> argument_of_text(const json& schema, const std::string& name,
+                              const std::string& text) {
+  constexpr size_t kMaxQuotedBytes = 80;
+  std::vector<std::string> types;
+  if (schema.contains("properties") && schema["properties"].contains(name)) {
+    types = type_names(schema["properties"][name]);
+  }
+  if (types.empty() || std::find(types.begin(), types.end(), "string") != types.end()) {
+    return json(text);
+  }
+  auto value = parse_json(trim(text, kPlainSpaces));
+  if (value && std::any_of(types.begin(), types.end(),
+                           [&](const auto& type) { return has_type(*value, type); })) {
+    return value;
+  }
+  return fail(ErrorKind::kInvalid, "call_text.value",
+              "the value of '" + name.substr(0, kMaxQuotedBytes) + "' is no " + types.front() +
+                  (value ? "" : ": " + value.error().message));
 }
 
 Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin) {

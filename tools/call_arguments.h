@@ -51,6 +51,11 @@ struct CallIds {
 [[nodiscard]] std::optional<std::string> contradiction(const std::string& schema,
                                                        const nlohmann::json& args);
 
+/// The value of an argument that is written as text: of the type that the schema gives it, or text.
+/// Errors: kInvalid `call_text.value`, if the text is not of that type.
+Result<nlohmann::json> argument_of_text(const nlohmann::json& schema, const std::string& name,
+                                        const std::string& text);
+
 /// Resolves the path of a file. It is relative to the origin's folder and may begin with `../`, or
 /// it is absolute and inside the workspace.
 /// Errors: kInvalid `path.invalid`; kRefused `path.outside`.

@@ -496,6 +496,35 @@ std::optional<CallTextScanner::Value> CallTextScanner::value(size_t from, const 
   return doubtful;
 }
 
+size_t CallTextScanner::end_of_pair(size_t from) {
+  size_t inner = 0;
+  for (size_t close = find(kArgValueEnd, from); close != std::string_view::npos;
+       close = find(kArgValueEnd, from)) {
+    const std::string_view before = text_.substr(from, close - from);
+    for (size_t open = before.find(kArgValue); open != std::string_view::npos;
+         open = before.find(kArgValue, open + 1)) {
+      ++inner;
+    }
+    from = close + kArgValueEnd.size();
+    if (inner > 0) {
+      --inner;
+      continue;
+    }
+    const std::string_view behind = text_.substr(past_space(from));
+    if (behind.starts_with(kArgKey) || behind.starts_with(kToolCallEnd)) return close;
+  }
+  return std::string_view::npos;
+}
+
+size_t CallTextScanner::end_of_parameter(size_t from) {
+  for (size_t end = find(kParameterEnd, from); end != std::string_view::npos;
+       end = find(kParameterEnd, end + 1)) {
+    const std::string_view rest = text_.substr(past_space(end + kParameterEnd.size()));
+    if (rest.starts_with(kParameter) || rest.starts_with("</function>")) return end;
+  }
+  return std::string_view::npos;
+}
+
 std::vector<JsonCall> calls_of_json(const json& document) {
   if (!document.is_array()) return calls_of_item(document);
   std::vector<JsonCall> out;

@@ -17,6 +17,13 @@ namespace galley {
 /// Maximum length of a tag, and of the name of a call.
 inline constexpr size_t kMaxTagBytes = 512;
 inline constexpr std::string_view kMarkBegin = "<![CDATA[";
+/// Tags of GLM's form of a call, and of `<function=NAME>`.
+inline constexpr std::string_view kArgKey = "<arg_key>";
+inline constexpr std::string_view kArgValue = "<arg_value>";
+inline constexpr std::string_view kArgValueEnd = "</arg_value>";
+inline constexpr std::string_view kToolCallEnd = "</tool_call>";
+inline constexpr std::string_view kParameter = "<parameter=";
+inline constexpr std::string_view kParameterEnd = "</parameter>";
 
 /// A value without the newline after its opening tag.
 [[nodiscard]] std::string_view without_layout(std::string_view text);
@@ -75,6 +82,13 @@ class CallTextScanner {
   /// 2. a tag that does not close an inner element, before an unknown element
   /// 3. any closing tag before an allowed tag, if the value does not extend beyond its block
   std::optional<Value> value(size_t from, const ValueEnd& end);
+
+  /// The end of a value in GLM's form: the first closing tag that closes no inner element, and that
+  /// another argument or the end of the call follows.
+  size_t end_of_pair(size_t from);
+
+  /// The first closing tag that another parameter or the end of the function follows.
+  size_t end_of_parameter(size_t from);
 
  private:
   bool may_follow(size_t at, const ValueEnd& end) const;

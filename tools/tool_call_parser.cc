@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
+#include "staging/text/lines.h"
+#include "tools/call_arguments.h"
 #include "tools/call_text_scanner.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
@@ -26,26 +28,6 @@ using ValueEnd = CallTextScanner::ValueEnd;
 
 constexpr size_t kMaxQuotedBytes = 80;
 constexpr std::string_view kFence = "```";
-
-/// The types that a schema allows for a member; empty if it does not restrict them.
-std::vector<std::string> type_names(const json& schema) {
-  if (!schema.is_object() || !schema.contains("type")) return {};
-  const json& type = schema["type"];
-  std::vector<std::string> out;
-  if (type.is_string()) out.push_back(type);
-  if (type.is_array()) {
-    for (const json& each : type) {
-      if (each.is_string()) out.push_back(each);
-    }
-  }
-  return out;
-}
-
-bool has_type(const json& value, const std::string& type) {
-  if (type == "integer") return value.is_number_integer();
-  if (type == "number") return value.is_number();
-  return type == (value.is_object() ? "object" : value.is_array() ? "array" : value.type_name());
-}
 
 /// Finds the calls of one text.
 class CallFinder {
@@ -205,62 +187,41 @@ class CallFinder {
     return end == std::string_view::npos ? text_.size() : end + end_tag.size();
   }
 
-  /// The end of a value in GLM's form: the first closing tag that closes no inner element, and that
-  /// another argument or the end of the call follows.
-  size_t end_of_pair(size_t from) {
-    size_t inner = 0;
-    for (size_t close = scanner_.find(kValueEnd, from); close != std::string_view::npos;
-         close = scanner_.find(kValueEnd, from)) {
-      const std::string_view before = text_.substr(from, close - from);
-      for (size_t open = before.find(kValue); open != std::string_view::npos;
-           open = before.find(kValue, open + 1)) {
-        ++inner;
-      }
-      from = close + kValueEnd.size();
-      if (inner > 0) {
-        --inner;
-        continue;
-      }
-      const std::string_view behind = text_.substr(scanner_.past_space(from));
-      if (behind.starts_with(kKey) || behind.starts_with(kCallEnd)) return close;
-    }
-    return std::string_view::npos;
-  }
-
   /// Reads GLM's form: the name, and each argument in two elements. A value is not laid out.
   size_t take_argument_pairs(size_t at, const CallTag& open) {
-    constexpr std::string_view kEnd = kCallEnd;
+    constexpr std::string_view kEnd = kToolCallEnd;
     const size_t name_end = std::min(text_.find_first_of("<{", open.end), text_.size());
     const std::string_view name = trim(text_.substr(open.end, name_end - open.end), kPlainSpaces);
     const std::string_view rest = text_.substr(name_end);
-    const bool has_arguments = rest.starts_with(kKey);
+    const bool has_arguments = rest.starts_with(kArgKey);
     const bool is_call =
         !name.empty() && name.size() <= kMaxTagBytes &&
         (has_arguments || (rest.starts_with(kEnd) && registry_.has(known_name(name))));
     if (!is_call) return open.end;
     Found found = begin_call(at, name);
     size_t next = name_end;
-    while (text_.substr(next).starts_with(kKey)) {
+    while (text_.substr(next).starts_with(kArgKey)) {
       const size_t key_end = scanner_.find("</arg_key>", next);
       const size_t begin =
           key_end == std::string_view::npos
               ? key_end
               : scanner_.past_space(key_end + std::string_view("</arg_key>").size());
-      const size_t end = begin == std::string_view::npos || !text_.substr(begin).starts_with(kValue)
-                             ? std::string_view::npos
-                             : end_of_pair(begin + kValue.size());
+      const size_t end =
+          begin == std::string_view::npos || !text_.substr(begin).starts_with(kArgValue)
+              ? std::string_view::npos
+              : scanner_.end_of_pair(begin + kArgValue.size());
       if (end == std::string_view::npos) {
         report(next, false, "call_text.not_closed", "an argument of <tool_call> is not closed");
         return past_block(open);
       }
       const std::string key(
-          trim(text_.substr(next, key_end - next).substr(kKey.size()), kPlainSpaces));
+          trim(text_.substr(next, key_end - next).substr(kArgKey.size()), kPlainSpaces));
       if (found.args.contains(key)) {
         report(next, false, "call_text.twice", "the parameter '" + key + "' is given twice");
       }
-      const size_t value = begin + kValue.size();
+      const size_t value = begin + kArgValue.size();
       found.args[key] = typed(found, key, std::string(text_.substr(value, end - value)), next);
-      next = scanner_.past_space(end + kValueEnd.size());
+      next = scanner_.past_space(end + kArgValueEnd.size());
     }
     if (!text_.substr(next).starts_with(kEnd)) {
       report(next, false, "call_text.not_closed", "</tool_call> is missing");
@@ -270,7 +231,7 @@ class CallFinder {
     next += kEnd.size();
     // A value that has the end of a call in it ends too early.
     const size_t next_call = std::min(scanner_.find("<tool_call>", next), text_.size());
-    const size_t stray = text_.substr(next, next_call - next).find(kValueEnd);
+    const size_t stray = text_.substr(next, next_call - next).find(kArgValueEnd);
     if (stray != std::string_view::npos) {
       report(next + stray, false, "call_text.unbalanced",
              "</arg_value> is behind the end of a call: a value has </tool_call> in it");
@@ -477,7 +438,7 @@ class CallFinder {
       if (key_end == std::string_view::npos) return not_closed("'>'");
       const std::string key(
           trim(text_.substr(next, key_end - next).substr(kParameter.size()), "\"' "));
-      const size_t end = end_of_parameter(key_end + 1);
+      const size_t end = scanner_.end_of_parameter(key_end + 1);
       if (end == std::string_view::npos) return not_closed("</parameter>");
       std::string_view value = without_layout(text_.substr(key_end + 1, end - key_end - 1));
       if (value.ends_with('\n')) value.remove_suffix(1);
@@ -491,16 +452,6 @@ class CallFinder {
     add(std::move(found));
     look_behind(next + kEnd.size());
     return next + kEnd.size();
-  }
-
-  /// The first closing tag that another parameter or the end of the function follows.
-  size_t end_of_parameter(size_t from) {
-    for (size_t end = scanner_.find(kParameterEnd, from); end != std::string_view::npos;
-         end = scanner_.find(kParameterEnd, end + 1)) {
-      const std::string_view rest = text_.substr(scanner_.past_space(end + kParameterEnd.size()));
-      if (rest.starts_with(kParameter) || rest.starts_with("</function>")) return end;
-    }
-    return std::string_view::npos;
   }
 
   /// Where to continue after a block that was not understood.
@@ -677,21 +628,9 @@ class CallFinder {
   }
 
   json typed(const Found& found, const std::string& name, std::string text, size_t at) {
-    std::vector<std::string> types;
-    if (found.schema.contains("properties") && found.schema["properties"].contains(name)) {
-      types = type_names(found.schema["properties"][name]);
-    }
-    const bool takes_text =
-        types.empty() || std::find(types.begin(), types.end(), "string") != types.end();
-    if (takes_text) return text;
-    const auto value = parse_json(trim(text, kPlainSpaces));
-    if (value && std::any_of(types.begin(), types.end(),
-                             [&](const auto& type) { return has_type(*value, type); })) {
-      return *value;
-    }
-    report(at, false, "call_text.value",
-           "the value of '" + name.substr(0, kMaxQuotedBytes) + "' is no " + types.front() +
-               (value ? "" : ": " + value.error().message));
+    auto value = argument_of_text(found.schema, name, text);
+    if (value) return *std::move(value);
+    report(at, false, std::move(value.error().reason), std::move(value.error().message));
     return text;
   }
 
@@ -862,14 +801,8 @@ class CallFinder {
 
   static constexpr std::string_view kMistralMark = "[TOOL_CALLS]";
   static constexpr std::string_view kPythonTag = "<|python_tag|>";
-  static constexpr std::string_view kKey = "<arg_key>";
-  static constexpr std::string_view kValue = "<arg_value>";
-  static constexpr std::string_view kValueEnd = "</arg_value>";
-  static constexpr std::string_view kCallEnd = "</tool_call>";
   static constexpr std::string_view kFunction = "<function=";
   static constexpr std::string_view kFunctions = "functions.";
-  static constexpr std::string_view kParameter = "<parameter=";
-  static constexpr std::string_view kParameterEnd = "</parameter>";
 
   std::string_view text_;
   const ToolRegistry& registry_;
