@@ -1,6 +1,7 @@
 #include "tools/call_text_scanner.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/tool_call_parser.h"
+#include "tools/unread_calls.h"
 
 namespace galley {
 namespace {
@@ -423,6 +425,7 @@ std::optional<CallTag> CallTextScanner::tag_at(size_t at) const {
   const std::string_view attributes = head.substr(i, close - i);
   if (attributes.find('<') != std::string_view::npos) return {};
   tag.is_empty = attributes.ends_with('/');
+  tag.has_attributes = attributes.find('=') != std::string_view::npos;
   tag.attribute = name_attribute(attributes);
   tag.end = at + close + 1;
   return tag;
@@ -525,10 +528,41 @@ size_t CallTextScanner::end_of_parameter(size_t from) {
   return std::string_view::npos;
 }
 
+std::optional<size_t> CallTextScanner::end_of_block(const CallTag& open) {
+  const std::string end_tag = "</" + std::string(open.full_name) + ">";
+  const size_t close = find(end_tag, open.end);
+  if (close == std::string_view::npos) return {};
+  const size_t end = close + end_tag.size();
+  const std::string_view rest = text_.substr(end, text_.find('\n', end) - end);
+  return is_blank(rest) ? std::optional(end) : std::nullopt;
+}
+
+bool CallTextScanner::begins_with_parameter(const CallTag& open) const {
+  static constexpr std::array<std::string_view, 15> kNames = {
+      "path", "file_path", "file",    "filename",   "target_file", "content", "diff",  "patch",
+      "args", "arguments", "command", "parameters", "old_string",  "old_str", "search"};
+  const auto child = next_tag(open.end);
+  return child && !child->is_closing && !open.has_attributes && !child->has_attributes &&
+         std::find(kNames.begin(), kNames.end(), child->full_name) != kNames.end();
+}
+
 std::vector<JsonCall> calls_of_json(const json& document) {
   if (!document.is_array()) return calls_of_item(document);
   std::vector<JsonCall> out;
-  for (const json& item : document) append(calls_of_item(item), out);
+  std::vector<size_t> unread;
+  for (size_t i = 0; i < document.size(); ++i) {
+    auto found = calls_of_item(document[i]);
+    if (found.empty() && is_meant_beside_calls(document[i])) unread.push_back(i);
+    append(std::move(found), out);
+  }
+  const bool has_calls =
+      std::any_of(out.begin(), out.end(), [](const JsonCall& call) { return call.is_call; });
+  for (const size_t i : has_calls ? unread : std::vector<size_t>()) {
+    const std::string name = called_name(document[i]);
+    out.push_back(document_problem("edit.unread", "item " + std::to_string(i + 1) + " of the list" +
+                                                      (name.empty() ? "" : ", '" + name + "',") +
+                                                      kNotRead));
+  }
   return out;
 }
 

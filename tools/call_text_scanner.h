@@ -39,7 +39,8 @@ struct CallTag {
   std::string_view attribute;  ///< value of its attribute `name`
   bool is_closing = false;
   bool is_empty = false;  ///< `<name/>`
-  size_t end = 0;         ///< offset after it
+  bool has_attributes = false;
+  size_t end = 0;  ///< offset after it
 };
 
 /// Reads tags and values from a text that is not XML: a value need not be well-formed.
@@ -83,6 +84,11 @@ class CallTextScanner {
   /// 3. any closing tag before an allowed tag, if the value does not extend beyond its block
   std::optional<Value> value(size_t from, const ValueEnd& end);
 
+  /// The end of an element, if its closing tag ends a line.
+  std::optional<size_t> end_of_block(const CallTag& open);
+  /// Whether the first tag in an element has the name of a usual parameter. Neither has attributes.
+  [[nodiscard]] bool begins_with_parameter(const CallTag& open) const;
+
   /// The end of a value in GLM's form: the first closing tag that closes no inner element, and that
   /// another argument or the end of the call follows.
   size_t end_of_pair(size_t from);
@@ -111,7 +117,8 @@ struct JsonCall {
 
 /// The calls of a document, in order: `{"tool", "args"}`, `{"name", "arguments"}` (or `parameters`,
 /// `input`), a `function`, `function_call` or `functionCall`, a message or a response with calls,
-/// or a list of these. Empty if it has none.
+/// or a list of these. Empty if it has none. An item of a list with calls that is meant as a call,
+/// but is not one, is a problem.
 [[nodiscard]] std::vector<JsonCall> calls_of_json(const nlohmann::json& document);
 
 /// Reads calls in Python's syntax, as Gemini writes them in a fence `tool_code`:

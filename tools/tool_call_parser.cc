@@ -19,6 +19,7 @@
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"
+#include "tools/unread_calls.h"
 
 namespace galley {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::string_view kFence = "```";
 class CallFinder {
  public:
   CallFinder(std::string_view text, const ToolRegistry& registry)
-      : text_(text), registry_(registry), scanner_(text) {}
+      : text_(text), registry_(registry), scanner_(text), suspects_(registry) {}
 
   Result<CallsOfText> run() {
     GALLEY_TRY(scan());
@@ -42,6 +43,9 @@ class CallFinder {
     reads_bare_ = out_.calls.empty() && out_.problems.empty() && !body.starts_with('{') &&
                   !body.starts_with('[');
     if (reads_bare_) GALLEY_TRY(scan());
+    for (CallProblem& one : suspects_.problems(out_)) {
+      report(one.place.offset, false, std::move(one.reason), std::move(one.message));
+    }
     set_places();
     return std::move(out_);
   }
@@ -52,6 +56,8 @@ class CallFinder {
   }
 
   Result<void> scan() {
+    suspects_.clear();
+    fence_end_ = 0;
     const size_t begin = past_thoughts(scanner_.past_space(0));
     size_t at = take_document(begin) ? text_.size() : begin;
     while (at < text_.size()) {
@@ -103,7 +109,9 @@ class CallFinder {
     json_end_ = extent->end;
     const bool is_call = extent->format == EditFormat::kCalls;
     const std::string_view body = trim(text_.substr(at, extent->end - at), kPlainSpaces);
-    return is_call && take_json(at, body) ? extent->end : at + 1;
+    if (is_call && take_json(at, body)) return extent->end;
+    suspects_.note_json(at, body);
+    return at + 1;
   }
 
   [[nodiscard]] bool begins_line_after_blanks(size_t at) const {
@@ -133,7 +141,25 @@ class CallFinder {
     const bool is_edit = std::find(kEditElements.begin(), kEditElements.end(), tag->full_name) !=
                              kEditElements.end() &&
                          begins_line(at);
-    return is_edit ? take_edit_element(at, *tag) : at + 1;
+    if (is_edit) return take_edit_element(at, *tag);
+    const bool is_call = (tag->name == "function" || tag->name == "tool" || tag->name == "call") &&
+                         suspects_.is_tool(tag->attribute);
+    if (is_call || suspects_.is_tool(tag->full_name)) suspect_element(at, *tag, is_call);
+    return at + 1;
+  }
+
+  /// Notes an element that is not read, if it is meant as a call. `is_call`: its tag says that it
+  /// is one. Between prose, such a tag may be only mentioned.
+  void suspect_element(size_t at, const CallTag& open, bool is_call) {
+    if (!begins_line_after_blanks(at)) return;
+    const auto end = scanner_.end_of_block(open);
+    const auto child = scanner_.next_tag(open.end);
+    const bool is_other = is_other_tool(open.full_name) &&
+                          (end || open.has_attributes || (child && !child->is_closing));
+    const bool is_own = (is_call && end) || scanner_.begins_with_parameter(open);
+    if (!is_other && (!is_own || at < fence_end_)) return;
+    suspects_.note(at, is_other ? open.end : end.value_or(open.end),
+                   "<" + std::string(open.full_name) + ">");
   }
 
   /// Returns where the text goes on after an element in which the model thinks: calls in it are not
@@ -153,6 +179,7 @@ class CallFinder {
     const bool ends_line = is_blank(text_.substr(at + length, line_end - at - length));
     if (!begins_line(at) && !ends_line) return at;
     out_ = {};
+    suspects_.clear();
     return at + length;
   }
 
@@ -167,7 +194,10 @@ class CallFinder {
   size_t take_json_element(size_t at, const CallTag& open) {
     const std::string end_tag = "</" + std::string(open.full_name) + ">";
     const std::string_view inside = text_.substr(scanner_.past_space(open.end));
-    if (!inside.starts_with('{') && !inside.starts_with('[')) return open.end;
+    if (!inside.starts_with('{') && !inside.starts_with('[')) {
+      suspect_element(at, open, true);
+      return open.end;
+    }
     const auto is_whole = [&](size_t stop) {
       scanner_.charge(stop - open.end);
       return parse_json(trim(text_.substr(open.end, stop - open.end), kPlainSpaces)).has_value();
@@ -465,6 +495,7 @@ class CallFinder {
     const auto name_tag = scanner_.next_tag(open.end);
     if (!name_tag) {
       report(at, true, "call_text.prose", "<tool_use> has no call behind it: taken as text");
+      suspect_element(at, open, true);
       return open.end;
     }
     if (name_tag->is_closing || name_tag->name != "tool_name") {
@@ -685,12 +716,16 @@ class CallFinder {
     static constexpr std::array<std::string_view, 4> kJson = {"json", "", "tool_call",
                                                               "tool_calls"};
     const size_t close = fence_end(text_.substr(at, ticks - at), head_end);
+    const bool is_end = at > 0 && at == fence_end_;  // of a fence that may contain calls as tags
+    if (!is_end && at >= fence_end_) fence_end_ = std::min(close, text_.size());
     if (std::find(kJson.begin(), kJson.end(), language) != kJson.end()) {
       const std::string_view body =
           trim(text_.substr(head_end, std::min(close, text_.size()) - head_end), kPlainSpaces);
       const bool is_json = body.starts_with('{') || body.starts_with('[');
       if (!is_json) return head_end;  // a plain fence may contain calls as tags
-      if (!take_json(at, body) && close == std::string_view::npos) return head_end;
+      const bool has_calls = take_json(at, body);
+      if (!has_calls) suspects_.note_json(at, body);
+      if (!has_calls && close == std::string_view::npos) return head_end;
       if (close == std::string_view::npos) {
         report(at, true, "call_text.not_closed", "the fence is not closed: the text ends with it");
         return text_.size();
@@ -808,6 +843,8 @@ class CallFinder {
   const ToolRegistry& registry_;
   CallTextScanner scanner_;
   CallsOfText out_;
+  SuspectedCalls suspects_;
+  size_t fence_end_ = 0;     // of the fence that was entered last
   size_t json_end_ = 0;      // of the JSON that was read last
   bool reads_bare_ = false;  // JSON outside of fences and elements
 };

@@ -329,6 +329,117 @@ TEST_F(ToolCallParser, ProseAndOtherCodeAreNotCalls) {
   }
 }
 
+TEST_F(ToolCallParser, AnUnreadCallBesideACallIsAProblem) {
+  const std::string call = tool_use("Read", "<file>a</file>") + "\n";
+  const std::string json_call = R"({"name": "Read", "arguments": {"file": "a"}})";
+  const std::string element =
+      "<insert_content>\n<path>a</path>\n<line>1</line>\n</insert_content>\n";
+  for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
+           {call + element, "line 7, column 1: <insert_content>"},
+           {element + call, "line 1, column 1: <insert_content>"},
+           {call + "  " + element, "line 7, column 3: <insert_content>"},
+           {call + "<insert_content path=\"a\" line=\"1\">\nx\n</insert_content>\n",
+            "line 7, column 1: <insert_content>"},
+           {call + "<insert_content>\n<path>a</path>\n", "line 7, column 1: <insert_content>"},
+           {call + "<rename_file>\n<old_path>a</old_path>\n</rename_file>\n",
+            "line 7, column 1: <rename_file>"},
+           {call + "```xml\n" + element + "```\n", "line 8, column 1: <insert_content>"},
+           {call + "<Write>\n<file_path>b</file_path>\n</Write>\n", "line 7, column 1: <Write>"},
+           {call + "<tool_call>\nEdit {\"file\": \"b\"}\n</tool_call>\n",
+            "line 7, column 1: <tool_call>"},
+           {call + "<tool_use>\n{\"name\": \"Read\"}\n</tool_use>\n",
+            "line 7, column 1: <tool_use>"},
+           {call + "```json\n{\"name\": \"Edit\", \"args\": {\"file\": \"b\"}}\n```\n",
+            "line 7, column 1: the JSON"},
+           {call + "```json\n{\"name\": \"Edit\", \"parameters\": {\"file\": \"b\", }]}\n```\n",
+            "line 7, column 1: the JSON"},
+           {"[" + json_call + ", {\"name\": \"Edit\", \"args\": {\"file\": \"b\"}}]",
+            "item 2 of the list, 'Edit', "},
+           {"[{\"name\": \"Edit\"}, " + json_call + "]", "item 1 of the list, 'Edit', "},
+           {"[" + json_call + ", \"{\\\"name\\\": \\\"Edit\\\"}\"]", "item 2 of the list "},
+           {call + "<function name=\"Write\">\n<file>b</file>\n</function>\n",
+            "line 7, column 1: <function>"},
+           {json_call + "\n{\"tool_name\": \"Edit\", \"arguments\": {\"file\": \"b\"}}\n",
+            "item 2 of the list, 'Edit', "},
+           {"{\"tool_calls\": [" + json_call + ", {\"type\": \"function\", \"id\": \"c2\"}]}",
+            "item 2 of the list "},
+           {"{\"output\": [" + json_call +
+                ", {\"type\": \"custom_tool_call\", \"name\": \"apply_patch\", \"input\": \"x\"}]}",
+            "item 2 of the list, 'apply_patch', "}}) {
+    const CallsOfText found = parsed(text);
+    EXPECT_FALSE(found.is_whole()) << text;
+    ASSERT_FALSE(found.problems.empty()) << text;
+    EXPECT_EQ(found.problems.back().reason, "edit.unread") << text;
+    EXPECT_NE(found.problems.back().message.find(what), std::string::npos)
+        << found.problems.back().message;
+  }
+}
+
+TEST_F(ToolCallParser, TextBesideACallIsNotAnUnreadCall) {
+  const std::string call = tool_use("Read", "<file>a</file>") + "\n";
+  const std::string json_call = R"({"name": "Read", "arguments": {"file": "a"}})";
+  const std::string element = "<insert_content>\n<path>a</path>\n</insert_content>\n";
+  for (const std::string& text :
+       {call + "Write <insert_content><path>a</path></insert_content> to insert.\n",
+        call + "```xml\n<config>\n<path>a</path>\n</config>\n```\n",
+        call + "```html\n" + element + "```\n",
+        call + "<insert_content> inserts.\n",
+        call + "<details>\n<summary>x</summary>\n</details>\n",
+        call + "<attempt_completion>\n<result>Done.</result>\n</attempt_completion>\n",
+        call + "<tool_call> is the tag of a call.\n",
+        call + "<my_calls>\n" + call + "</my_calls>\n",
+        call + "```json\n{\"name\": \"a package\", \"version\": 1}\n```\n",
+        call + "```json\n[{\"type\":\"function\",\"name\":\"transfer\",\"inputs\":[]}]\n```\n",
+        call + "```json\n{\"type\": \"function\", \"name\": \"Edit\"}\n```\n",
+        call + "```json\n{\"name\": \"my-app\", \"params\": {\"x\": 1}}\n```\n",
+        call + "```\n{\"name\": \"web\", \"kwargs\": {}}\n```\n",
+        call + "```json\n{\"name\": \"web\", \"input\": {\"a\": 1, // first\n}}\n```\n",
+        call + "```xml\n<log_file>\n <path>/var/log/x</path>\n</log_file>\n```\n",
+        call + "```\n<log_file>\n <path>/var/log/x</path>\n</log_file>\n```\n",
+        call + "```xml\n<button name=\"Edit\">Edit</button>\n```\n",
+        call + "```\n<button name=\"Edit\">Edit</button>\n```\n",
+        call + "```xml\n<Edit>\n<file>a</file>\n</Edit>\n```\n",
+        call + "<file_content>\n<path>a</path>\n<content>x</content>\n</file_content>\n",
+        "<tool_result>\n<path>a</path>\n</tool_result>\n" + call,
+        call + "<final_summary>\n<content>\nI wrote.\n</content>\n</final_summary>\n",
+        call + "<test_plan>\n<command>make test</command>\n</test_plan>\n",
+        call + "<details name=\"Read\">\n<summary>x</summary>\n</details>\n",
+        call + "<tool_call> opens a call and </tool_call> closes it.\n",
+        call + "<read_file> opens a call and </read_file> closes it.\n",
+        call + "<attempt_completion>\n<command>open a</command>\n<result>Done.</result>\n"
+               "</attempt_completion>\n",
+        call + "```json\n{\"name\": \"Launch\", \"args\": [\"x\"]}\n```\n",
+        tool_use("Write", "<file>a</file><content>" + element + "</content>"),
+        "<write_to_file>\n<path>a</path>\n<content>\n" + element + "</content>\n</write_to_file>\n",
+        "{\"content\": [{\"type\": \"text\", \"text\": \"x\"}, " + json_call + "]}",
+        "[{\"role\": \"user\", \"name\": \"me\", \"content\": \"x\"}, " + json_call + "]",
+        "[" + json_call + ", {\"type\": \"tool_result\", \"tool_use_id\": \"t\", \"name\": \"x\"}]",
+        "<think>\n" + element + "</think>\n" + call,
+        element}) {
+    EXPECT_TRUE(parsed(text).is_whole()) << text << problems_of(text);
+  }
+}
+
+TEST_F(ToolCallParser, AnElementAroundACallDoesNotTakeIt) {
+  const std::string write =
+      "<write_to_file>\n<path>b</path>\n<content>\nx\n</content>\n</write_to_file>\n";
+  const std::string wrapper = "<file_edits>\n<path>.</path>\n" + write;
+  for (const std::string& text : {wrapper + "</file_edits>\n", wrapper}) {
+    EXPECT_EQ(problems_of(text), "");
+    EXPECT_EQ(parsed(text).calls.size(), 1U);
+  }
+}
+
+TEST_F(ToolCallParser, AnUnreadCallIsFoundBehindManyCalls) {
+  const std::string call =
+      "<tool_call>\n<function=Read>\n<parameter=file>\na\n</parameter>\n</function>\n</"
+      "tool_call>\n";
+  std::string text;
+  for (size_t i = 0; i < 2 * kMaxCallProblems; ++i) text += call;
+  EXPECT_TRUE(parsed(text).is_whole());
+  EXPECT_FALSE(parsed(text + "<insert_content>\n<path>a</path>\n</insert_content>\n").is_whole());
+}
+
 TEST_F(ToolCallParser, AToolIsFoundByItsNameWithoutDots) {
   ToolDefinition definition;
   definition.info.name = "fs.stat";
