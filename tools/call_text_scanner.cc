@@ -403,6 +403,13 @@ size_t CallTextScanner::past_space(size_t at) const {
   return at;
 }
 
+size_t lines_of_content(std::string_view content) {
+  const auto ends = std::max(std::count(content.begin(), content.end(), '\n'),
+                             std::count(content.begin(), content.end(), '\r'));
+  const bool is_ended = content.ends_with('\n') || content.ends_with('\r');
+  return std::max<size_t>(1, static_cast<size_t>(ends) + (is_ended ? 0 : 1));
+}
+
 std::optional<CallTag> CallTextScanner::tag_at(size_t at) const {
   if (at >= text_.size() || text_[at] != '<') return {};
   const std::string_view head = text_.substr(at, kMaxTagBytes);

@@ -32,6 +32,9 @@ inline constexpr std::string_view kParameterEnd = "</parameter>";
 /// The blocks of a `<diff>`, without the elements that Roo writes into it.
 [[nodiscard]] std::string diff_of(std::string_view text);
 
+/// The lines of a file's content as models count them: with any line ends, and at least one.
+[[nodiscard]] size_t lines_of_content(std::string_view content);
+
 /// A tag in a text: `<name attribute="value">`. A prefix such as `ns:` is removed from its name.
 struct CallTag {
   std::string_view name;

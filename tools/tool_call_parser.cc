@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
-#include "staging/text/lines.h"
 #include "tools/call_arguments.h"
 #include "tools/call_text_scanner.h"
 #include "tools/edit_formats.h"
@@ -431,11 +430,27 @@ class CallFinder {
       return next;
     }
     Found found = begin_call(at, is_write ? "Write" : "Edit");
-    const auto path = parts.args["path"].get<std::string>();
-    found.args["file_path"] = std::string(trim(path, kPlainSpaces));
+    const std::string path(trim(parts.args["path"].get<std::string>(), kPlainSpaces));
+    if (is_write && is_cut_off(at, path, parts.args)) return next;
+    found.args["file_path"] = path;
     found.args[is_write ? "content" : "patch"] = is_write ? parts.args["content"] : json(diff);
     add(std::move(found));
     return next;
+  }
+
+  /// Reports a content that has less than half of the lines that <line_count> says, and at least 4
+  /// fewer. Models count them wrong, but not by so many.
+  bool is_cut_off(size_t at, const std::string& path, const json& parts) {
+    constexpr uint64_t kLinesCountedWrong = 3;
+    const std::string text = text_member(parts, "line_count");
+    const auto said = number_of<uint64_t>(trim(text, kPlainSpaces));
+    const size_t count = lines_of_content(parts["content"].get_ref<const std::string&>());
+    if (!said || count >= *said - *said / 2 || *said - count <= kLinesCountedWrong) return false;
+    report(at, false, "call_text.cut_off",
+           "the content of '" + path.substr(0, kMaxQuotedBytes) + "' has " +
+               counted(count, "line") + ", and <line_count> says " + std::to_string(*said) +
+               ": it was cut off; send all of it");
+    return true;
   }
 
   /// Reads a `<function=NAME>` with a JSON object or with `<parameter=NAME>value</parameter>` in

@@ -611,6 +611,32 @@ TEST_F(ToolCallParser, ReadsTheElementsOfClineAndRoo) {
   EXPECT_EQ(calls_of("<apply_diff>\n<diff>\n" + block + "</diff>\n</apply_diff>\n"), "");
 }
 
+TEST_F(ToolCallParser, AContentWithLessThanHalfOfItsLinesWasCutOff) {
+  const auto element = [](const std::string& count) {
+    return "<write_to_file>\n<path>a</path>\n<content>\n1\n2\n3\n</content>\n<line_count>" + count +
+           "</line_count>\n</write_to_file>\n";
+  };
+  for (const char* count : {"1", "3", "4", "6", "many", "", "-9", "99999999999999999999999"}) {
+    EXPECT_EQ(problems_of(element(count)), "") << count;
+  }
+  EXPECT_EQ(problems_of("<write_to_file>\n<path>__init__.py</path>\n<content></content>\n"
+                        "<line_count>1</line_count>\n</write_to_file>\n"),
+            "");
+  EXPECT_EQ(problems_of("<write_to_file>\n<path>a</path>\n<content>\none\n</content>\n"
+                        "<line_count>3</line_count>\n</write_to_file>\n"),
+            "");
+  EXPECT_EQ(problems_of("<write_to_file>\n<path>a</path>\n<content>\n1\r2\r3\r4\r5\r\n</content>\n"
+                        "<line_count>5</line_count>\n</write_to_file>\n"),
+            "");
+  const CallsOfText cut = parsed(element("7"));
+  ASSERT_EQ(cut.problems.size(), 1U);
+  EXPECT_EQ(cut.problems[0].reason, "call_text.cut_off");
+  EXPECT_EQ(cut.problems[0].message,
+            "line 1, column 1: the content of 'a' has 3 lines, and <line_count> says 7: it was cut "
+            "off; send all of it");
+  EXPECT_TRUE(cut.calls.empty());
+}
+
 TEST_F(ToolCallParser, BlocksOfAnElementAreForItsFile) {
   put("a.py", "x\ny\nx\n");
   EXPECT_EQ(
