@@ -670,7 +670,17 @@ class CallFinder {
     const bool is_marked =
         raw.data() >= text_.data() + kMarkBegin.size() &&
         std::string_view(raw.data() - kMarkBegin.size(), kMarkBegin.size()) == kMarkBegin;
-    return typed(found, name, is_marked ? unmarked(raw) : std::string(without_layout(raw)), at);
+    if (!is_marked) return typed(found, name, std::string(without_layout(raw)), at);
+    std::string text = unmarked(raw);
+    const std::string_view program = without_layout(text);
+    const bool is_whole = name == "content" || name == "contents" || name == "file_text";
+    const bool is_first = is_whole && (program.starts_with("#!") || program.starts_with("<?xml"));
+    if (is_first && program.size() != text.size()) {
+      report(at, true, "call_text.cdata_newline",
+             "the newline after '<![CDATA[' was dropped: what follows must be the first line");
+      text = std::string(program);
+    }
+    return typed(found, name, std::move(text), at);
   }
 
   json typed(const Found& found, const std::string& name, std::string text, size_t at) {

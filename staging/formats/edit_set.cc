@@ -14,11 +14,12 @@ constexpr std::array kFormatNames = {
     std::pair<std::string_view, EditFormat>{"edits", EditFormat::kEdits},
     std::pair<std::string_view, EditFormat>{"calls", EditFormat::kCalls}};
 
-constexpr std::array<std::string_view, 47> kLeniencyNames = {"bare_blank_lines",
+constexpr std::array<std::string_view, 48> kLeniencyNames = {"bare_blank_lines",
                                                              "bare_context",
                                                              "blank_lines",
                                                              "block_header",
                                                              "byte_order_mark",
+                                                             "cdata_newline",
                                                              "color_codes",
                                                              "context_differs",
                                                              "count_mismatch",

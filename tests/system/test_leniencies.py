@@ -29,6 +29,8 @@ SAMPLES = {
     "blank_lines": (C, c_hunk(" int f(int a) {\n-  int s = a;\n+  int s = 2 * a;\n-  s += 1;\n+  s += 2;\n   return s;\n"), []),
     "block_header": (TEXT, block(":start_line:2\n-------\nline 2\n", "two\n"), []),
     "byte_order_mark": ("\ufeff" + TEXT, NAMES + "@@ -1,2 +1,2 @@\n-line 1\n+one\n line 2\n", []),
+    "cdata_newline": (TEXT, "<write_to_file>\n<path>new</path>\n<content><![CDATA[\n#!/bin/sh\n]]></content>\n"
+                            "</write_to_file>\n", []),
     "color_codes": (TEXT, "\x1b[1m--- a/f\x1b[m\n\x1b[1m+++ b/f\x1b[m\n\x1b[36m@@ -1,3 +1,3 @@\x1b[m\n line 1\n"
                           "\x1b[31m-line 2\x1b[m\n\x1b[32m+\x1b[m\x1b[32mtwo\x1b[m\n line 3\n", []),
     "context_differs": (TEXT, NAMES + "@@ ... @@\n line 1\n line 2\n line other\n-line 4\n+four\n line 5\n line 6\n"

@@ -637,6 +637,34 @@ TEST_F(ToolCallParser, AContentWithLessThanHalfOfItsLinesWasCutOff) {
   EXPECT_TRUE(cut.calls.empty());
 }
 
+TEST_F(ToolCallParser, AProgramInCdataBeginsWithItsFirstLine) {
+  const auto element = [](const std::string& value) {
+    return tool_use("Write", "<file>a</file><content><![CDATA[" + value + "]]></content>");
+  };
+  for (const std::string text : {"#!/bin/sh\nexit 0\n", "<?xml version=\"1.0\"?>\n<a/>\n"}) {
+    for (const std::string line_end : {"\n", "\r\n"}) {
+      const CallsOfText found = parsed(element(line_end + text));
+      EXPECT_EQ(found.calls.at(0).args->at("content"), text);
+      ASSERT_EQ(found.problems.size(), 1U);
+      EXPECT_EQ(found.problems[0].reason, "call_text.cdata_newline");
+      EXPECT_TRUE(found.problems[0].is_recovered);
+    }
+    EXPECT_EQ(parsed(element(text)).calls.at(0).args->at("content"), text);
+    EXPECT_EQ(problems_of(element(text)), "");
+  }
+  const std::string edit =
+      tool_use("Edit",
+               "<file_path>a</file_path><old_string><![CDATA[\n#!/bin/sh\n]]></old_string>"
+               "<new_string><![CDATA[\n#!/bin/bash\n]]></new_string>");
+  EXPECT_EQ(problems_of(edit), "");
+  EXPECT_EQ(parsed(edit).calls.at(0).args->at("old_string"), "\n#!/bin/sh\n");
+  EXPECT_EQ(parsed(edit).calls.at(0).args->at("new_string"), "\n#!/bin/bash\n");
+  for (const std::string value : {"\nx\n", "\n\n#!/bin/sh\n", "\n # !\n", "\n<xml>\n", "\n"}) {
+    EXPECT_EQ(parsed(element(value)).calls.at(0).args->at("content"), value);
+    EXPECT_EQ(problems_of(element(value)), "");
+  }
+}
+
 TEST_F(ToolCallParser, BlocksOfAnElementAreForItsFile) {
   put("a.py", "x\ny\nx\n");
   EXPECT_EQ(
