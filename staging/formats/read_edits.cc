@@ -1,5 +1,7 @@
 #include "staging/formats/read_edits.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -402,6 +404,38 @@ std::string subject_of_block(const Lines& document, size_t& at) {
   return has_sender ? subject : std::string();
 }
 
+/// A line that writes a file from a heredoc: `cat > a.py <<'EOF'`.
+struct HeredocFile {
+  size_t line = 0;  ///< 1-based
+  std::string name;
+};
+
+/// Returns the first such line.
+std::optional<HeredocFile> heredoc_file(std::string_view text) {
+  static const RE2 kCommand(
+      R"re((?:\$ )?(?:cat *>>? *|tee (?:-a )?)["']?([^\s"'<>|&;]+)["']? *<<-? *["']?\w+["']? *)re"
+      R"re(|(?:\$ )?cat *<<-? *["']?\w+["']? *>>? *["']?([^\s"'<>|&;]+)["']? *)re");
+  const Lines lines(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].find("<<") == std::string_view::npos) continue;
+    HeredocFile found{i + 1, {}};
+    std::string other;
+    if (!RE2::FullMatch(trimmed(lines[i]), kCommand, &found.name, &other)) continue;
+    if (found.name.empty()) found.name = std::move(other);
+    return found;
+  }
+  return std::nullopt;
+}
+
+tl::unexpected<Error> refused_heredoc(const HeredocFile& written) {
+  return fail(ErrorKind::kInvalid, "edit.not_a_patch",
+              "line " + std::to_string(written.line) +
+                  " of the edit is a command of a shell that writes '" +
+                  printable_line(written.name, kQuotedBytes) +
+                  "', and no command is run; send the file in a fence that names it, a diff, or a "
+                  "call of a tool");
+}
+
 }  // namespace
 
 Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
@@ -438,6 +472,9 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
                               "'<', '>' and '&' of the blocks are escaped as in HTML; they were "
                               "read as signs");
     if (escaped) return *std::move(escaped);
+    const auto written =
+        answer.calls.empty() && !options.allow_empty ? heredoc_file(text) : std::nullopt;
+    if (written) return refused_heredoc(*written);
   }
   return read_divided(std::move(text), answer, format, options, read_json);
 }

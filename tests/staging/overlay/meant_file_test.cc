@@ -67,6 +67,20 @@ TEST(MeantFile, TheOnlyFileOfTheNameMayBeAnywhere) {
   EXPECT_EQ(meant_file(diff("gate.c", " one\n-two\n+2\n"), {{"x/y/z/gate.c", kThreeLines}}), "");
 }
 
+TEST(MeantFile, ACommandThatWritesAFileIsNotAnEdit) {
+  for (const char* answer :
+       {"cat > f.py <<'EOF'\nx\nEOF\n", "Now:\n```bash\n$ cat <<EOF >> 'f.py'\nx\nEOF\n```\n",
+        "tee f.py <<\"EOF\"\nx\nEOF\n"}) {
+    const auto read = read_edits(answer, EditFormat::kAuto, {});
+    ASSERT_FALSE(read) << answer;
+    EXPECT_EQ(read.error().reason, "edit.not_a_patch");
+    EXPECT_NE(read.error().message.find("writes 'f.py'"), std::string::npos) << answer;
+  }
+  const auto other = read_edits("cat <<'EOF'\nx\nEOF\n", EditFormat::kAuto, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message.find("writes"), std::string::npos);
+}
+
 TEST(MeantFile, AFileThatMayNotBeReadIsNotMeant) {
   StageOptions options;
   options.may_read = [](const RelPath& path) { return path.str().starts_with("open/"); };
