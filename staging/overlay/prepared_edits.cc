@@ -243,6 +243,10 @@ class ContentMaker {
                   "'" + path_.str() + "' would grow over 1 GiB", path_.str());
     }
     std::string content = placed.splices.apply(base);
+    const bool is_by_white_space =
+        std::any_of(out.placements.begin(), out.placements.end(),
+                    [](const Placement& one) { return one.step == MatchStep::kWhiteSpace; });
+    if (is_by_white_space) GALLEY_TRY(check_columns(path_, base, content));
     if (!judges_white_space || !rules.blank_at_eof) return content;
     return judge_end(base, std::move(content));
   }

@@ -515,6 +515,44 @@ std::optional<RelPath> nearly_same_name(const Directory& workspace, const RelPat
   return found && !found->is_protected() ? std::optional(*found) : std::nullopt;
 }
 
+Result<void> check_columns(const RelPath& path, std::string_view before, std::string_view after) {
+  const std::string name = to_lower(path.str());
+  if (!name.ends_with(".tsv") && !name.ends_with(".tab")) return {};
+  const auto tabs_in = [](std::string_view line) {
+    return static_cast<size_t>(std::count(line.begin(), line.end(), '\t'));
+  };
+  /// The number of tabs in each row; 0 if rows have different numbers.
+  const auto tabs_of = [&](const Lines& lines) {
+    size_t tabs = std::string_view::npos;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (is_blank(lines[i]) || lines[i].starts_with('#')) continue;
+      if (tabs == std::string_view::npos) tabs = tabs_in(lines[i]);
+      if (tabs_in(lines[i]) != tabs) return size_t{0};
+    }
+    return tabs == std::string_view::npos ? 0 : tabs;
+  };
+  const auto blank_runs_in = [](std::string_view line) {
+    size_t runs = 0;
+    for (size_t i = 1; i < line.size(); ++i) runs += line[i] == ' ' && line[i - 1] != ' ';
+    return runs;
+  };
+  const size_t tabs = tabs_of(Lines(before));
+  const Lines lines(after);
+  if (tabs == 0 || tabs_of(lines) > 0) return {};
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = trimmed(lines[i]);
+    const size_t has = tabs_in(lines[i]);
+    const bool is_row = !line.starts_with('#') && has + blank_runs_in(line) >= tabs;
+    if (has >= tabs || !is_row) continue;
+    return fail(ErrorKind::kRefused, "patch.doubtful_lines",
+                "each row of '" + path.str() + "' has " + counted(tabs, "tab") + ", and line " +
+                    std::to_string(i + 1) + " would have " + std::to_string(has) +
+                    ": the edit has blanks in the place of tabs; send tabs between the columns",
+                path.str());
+  }
+  return {};
+}
+
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added) {
   if (!mixes_encodings(file, added)) return {};
   if (file.find('\0') != std::string_view::npos) {

@@ -60,6 +60,10 @@ struct SameName {
 /// True if most lines with a letter or digit of each text are lines of the other.
 [[nodiscard]] bool has_most_lines(std::string_view one, std::string_view other);
 
+/// Refuses a table (.tsv) whose rows had the same number of tabs, if a line has fewer now, and
+/// blanks that may stand for them. For edits that were found without regard to white space.
+Result<void> check_columns(const RelPath& path, std::string_view before, std::string_view after);
+
 /// Refuses to add letters in UTF-8 to a file that uses another encoding.
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);
 /// Refuses bytes that are not UTF-8 if letters in UTF-8 stay in the file.

@@ -250,5 +250,28 @@ TEST(ElidedLines, OrdinaryCommentsAreNewText) {
       << "a program wrote it";
 }
 
+TEST(Columns, BlanksInThePlaceOfTabsMakeNoRow) {
+  const std::string table = "id\tname\tvalue\n1\ta b\tx\n2\tc\ty\n";
+  const auto staged = [&](const std::string& old_text, const std::string& new_text,
+                          const std::string& path = "t.tsv", const std::string& notice = "") {
+    return result_of(
+        path + "\n<<<<<<< SEARCH\n" + old_text + "=======\n" + new_text + ">>>>>>> REPLACE\n", path,
+        notice + table);
+  };
+  EXPECT_EQ(staged("2    c    y\n", "2    c    y\n3    d    z\n"), "patch.doubtful_lines");
+  EXPECT_EQ(staged("2 c y\n", "2 c y\n3 d z\n", "t.tsv", "# of 2026\n"), "patch.doubtful_lines");
+  EXPECT_EQ(staged("2    c    y\n", "2    c    z\n"), "staged");
+  EXPECT_EQ(staged("2    c    y\n", "2    c    y\n# end\n"), "staged");
+  EXPECT_EQ(staged("id  name  value\n1  a b  x\n2  c  y\n",
+                   "id\tname\tvalue\tnote\n1\ta b\tx\t-\n2\tc\ty\t-\n"),
+            "staged");
+  EXPECT_EQ(staged("id\tname\tvalue \n1\ta b\tx\n2\tc\ty\n", "id\tname\n1\ta b\n2\tc\n"), "staged");
+  EXPECT_EQ(staged("2    c    y\n", "2    c    y\n3\td\tz\n"), "staged");
+  EXPECT_EQ(staged("2    c    y\n", ""), "staged");
+  EXPECT_EQ(staged("2    c    y\n", "2    c    y\n3    d    z\n", "t.txt"), "staged");
+  // Found byte for byte, the new text is what it says.
+  EXPECT_EQ(staged("2\tc\ty\n", "2\tc\ty\n# end\n"), "staged");
+}
+
 }  // namespace
 }  // namespace galley
