@@ -92,12 +92,15 @@ Result<void> report_leniency(Session& session, Workspace& workspace, Leniency le
 }
 
 /// Returns the calls in a model's answer, and the leniencies that they needed. Every call that it
-/// begins must be valid.
+/// begins must be valid. `lines`: where the calls begin; of an error, where unread calls begin.
 Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspace,
-                                            const std::string& text,
+                                            const std::string& text, std::vector<size_t>& lines,
                                             std::vector<Leniency>& leniencies) {
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(workspace).registry());
   GALLEY_ASSIGN(const CallsOfText found, parse_tool_calls(text, *tools));
+  for (const CallProblem& problem : found.problems) {
+    if (problem.reason == "edit.unread") lines.push_back(problem.place.line);
+  }
   for (const CallProblem& problem : found.problems) {
     if (!problem.is_recovered) return fail(ErrorKind::kInvalid, problem.reason, problem.message);
     GALLEY_TRY(report_leniency(session, workspace,
@@ -106,8 +109,10 @@ Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspa
                                leniencies));
   }
   std::vector<ToolCall> calls;
-  for (const FoundCall& call : found.calls)
+  for (const FoundCall& call : found.calls) {
     calls.push_back({call.tool, call.args, call.call_id, ""});
+    lines.push_back(call.place.line);
+  }
   return calls;
 }
 
@@ -182,8 +187,56 @@ struct ReadDocument {
   };
   std::string name;
   size_t lines = 0;
-  std::vector<Item> items;  ///< in order
+  std::vector<Item> items;      ///< in order
+  size_t elements_left = 1000;  ///< that are taken out of the prose; more stay in it
 };
+
+/// The line in which an element or a fence ends that begins in a line, both 1-based. Of an element,
+/// the last line before `limit` that ends with its closing tag; the first line, if there is none.
+size_t last_line_of_element(const Lines& lines, size_t first, size_t limit) {
+  constexpr std::string_view kFence = "```";
+  const std::string_view line = trimmed(lines[first - 1]);
+  if (line.starts_with(kFence)) {
+    size_t end = first + 1;
+    while (end < limit && !trimmed(lines[end - 1]).starts_with(kFence)) ++end;
+    return std::min(end, limit - 1);
+  }
+  const size_t name_end = line.find_first_of("> \t");
+  if (!line.starts_with('<') || name_end == std::string_view::npos) return first;
+  const std::string end_tag = "</" + std::string(line.substr(1, name_end - 1)) + ">";
+  if (line.find(end_tag) != std::string_view::npos) return first;
+  size_t last = limit - 1;
+  while (last > first && !trimmed(lines[last - 1]).ends_with(end_tag)) --last;
+  return last;
+}
+
+/// Removes the lines of the element that begins in the line `first` from the prose.
+void take_element(const Lines& lines, size_t first, ReadDocument& out) {
+  if (out.elements_left == 0 || --out.elements_left == 0) return;
+  const std::string_view line = trimmed(lines[first - 1]);
+  const std::string_view open = line.substr(0, line.find_first_of("> \t"));
+  const auto next = std::find_if(out.items.begin(), out.items.end(), [&](const auto& item) {
+    return item.first > first && item.kind != "prose" && item.text.starts_with(open);
+  });
+  const size_t limit = next == out.items.end() ? lines.size() + 1 : next->first;
+  const size_t last = last_line_of_element(lines, first, limit);
+  std::vector<ReadDocument::Item> items;
+  const auto add_prose = [&](size_t from, size_t to) {
+    while (from <= to && is_blank(lines[from - 1])) ++from;
+    while (from <= to && is_blank(lines[to - 1])) --to;
+    if (from > to) return;
+    items.push_back({from, to, "prose", std::string(trimmed(lines[from - 1]))});
+  };
+  for (ReadDocument::Item& item : out.items) {
+    if (item.kind != "prose" || item.last < first || item.first > last) {
+      items.push_back(std::move(item));
+      continue;
+    }
+    add_prose(item.first, first - 1);
+    add_prose(last + 1, item.last);
+  }
+  out.items = std::move(items);
+}
 
 ReadDocument read_document(const std::string& name, std::string_view text) {
   const Lines lines(text);
@@ -204,6 +257,46 @@ ReadDocument read_document(const std::string& name, std::string_view text) {
   }
   std::stable_sort(out.items.begin(), out.items.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });
+  const std::vector<ReadDocument::Item> items = out.items;
+  for (const ReadDocument::Item& item : items) {
+    if (item.kind == "call") take_element(lines, item.first, out);
+  }
+  return out;
+}
+
+/// Marks the elements that begin in these lines, 1-based, as unread.
+void mark_unread(std::string_view text, const std::vector<size_t>& unread, ReadDocument& out) {
+  const Lines lines(text);
+  for (const size_t first : unread) {
+    if (first > lines.size()) continue;
+    take_element(lines, first, out);
+    const auto next = std::find_if(out.items.begin(), out.items.end(),
+                                   [&](const auto& item) { return item.first >= first; });
+    const bool is_listed = next != out.items.end() && next->first == first;
+    if (!is_listed) {
+      out.items.insert(next, {first, first, "unread", std::string(trimmed(lines[first - 1]))});
+    }
+  }
+}
+
+/// Describes how calls were understood, in a line each. `lines`: where they begin, or empty.
+std::vector<std::string> described_calls(const std::vector<ToolCall>& calls,
+                                         const std::vector<size_t>& lines) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    std::string text = calls[i].tool;
+    if (i < lines.size()) text += fmt::format(", from line {}", lines[i]);
+    std::string_view separator = ": ";
+    const nlohmann::json none = nlohmann::json::object();
+    for (const auto& [name, value] : (calls[i].args ? *calls[i].args : none).items()) {
+      const std::string said =
+          value.is_string() ? value.get_ref<const std::string&>() : json_text(value);
+      const bool is_long = said.size() > kQuotedBytes || said.find('\n') != std::string::npos;
+      text += fmt::format("{}{} {}", std::exchange(separator, ", "), name,
+                          is_long ? "of " + counted(Lines(said).size(), "line") : "'" + said + "'");
+    }
+    out.push_back(printable_line(text));
+  }
   return out;
 }
 
@@ -214,9 +307,17 @@ struct StagedDocuments {
   bool has_edits = false;
   size_t count = 0;
   std::vector<ReadDocument> read;              ///< of edits explain
+  std::vector<std::string> calls;              ///< the same
   std::map<std::string, size_t> unmatched;     ///< of --only and --except: in how many documents
   std::map<std::string, size_t> void_choices;  ///< of --choose: in how many documents
 };
+
+/// Adds to the explanation how the calls of the last document were understood.
+void explain_calls_of(const Result<std::vector<ToolCall>>& calls, const std::vector<size_t>& lines,
+                      std::string_view text, StagedDocuments& all) {
+  if (!calls) return mark_unread(text, lines, all.read.back());
+  for (std::string& one : described_calls(*calls, lines)) all.calls.push_back(std::move(one));
+}
 
 /// Returns the hunks that --reject omitted: "f: hunks 2, 4; g: all".
 std::string rejects_of(const EditOutcome& outcome) {
@@ -449,16 +550,18 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   ++all.count;
   if (has_calls) {
     std::vector<Leniency> leniencies;
-    GALLEY_ASSIGN(const auto calls,
-                  is_tool_text
-                      ? calls_of_text(session, workspace, input, leniencies)
-                      : calls_of_json(session, workspace, calls_text.value_or(input), leniencies));
-    if (calls.empty() && !arguments.allow_empty) {
+    std::vector<size_t> lines;
+    auto calls = is_tool_text
+                     ? calls_of_text(session, workspace, input, lines, leniencies)
+                     : calls_of_json(session, workspace, calls_text.value_or(input), leniencies);
+    if (!all.read.empty()) explain_calls_of(calls, lines, input, all);
+    if (!calls) return fail(std::move(calls.error()));
+    if (calls->empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }
     CallOptions options;
     options.confirm = confirmer_at_terminal(session);
-    Staged staged = staged_calls(calls, inner(transaction).call_all(calls, options), document);
+    Staged staged = staged_calls(*calls, inner(transaction).call_all(*calls, options), document);
     if (!leniencies.empty()) {
       EditOutcome read;
       read.is_staged = read.is_complete = staged.fits;
@@ -607,10 +710,65 @@ void add_tried_steps(const EditOutcome& outcome, MatchStep last, Json& report) {
   }
 }
 
-std::string explain_calls(const Json& calls) {
+/// The outcome in the report of a call that edits: what explain() shows of it.
+EditOutcome outcome_of_report(const Json& report) {
+  const auto number = [](const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+  };
+  const auto list = [](const Json& object, const char* key) {
+    return object.contains(key) && object[key].is_array() ? object[key] : Json::array();
+  };
+  EditOutcome out;
+  for (const Json& file : list(report, "files")) {
+    FileOutcome& made = out.files.emplace_back();
+    made.path = text_member(file, "path");
+    made.new_path = text_member(file, "new_path");
+    for (const FileOp op : {FileOp::kModify, FileOp::kCreate, FileOp::kDelete, FileOp::kRename,
+                            FileOp::kCopy, FileOp::kWrite}) {
+      if (file_op_name(op) == text_member(file, "op")) made.op = op;
+    }
+    for (const Json& placed : list(file, "placed")) {
+      Placement& place = made.placements.emplace_back();
+      place.edit = static_cast<size_t>(std::max<int64_t>(1, number(placed, "edit")) - 1);
+      place.id = text_member(placed, "id");
+      place.line = static_cast<uint32_t>(number(placed, "line"));
+      place.offset = number(placed, "offset");
+      place.fuzz = static_cast<uint32_t>(number(placed, "fuzz"));
+      for (auto step = MatchStep::kExact; step <= MatchStep::kMended;
+           step = static_cast<MatchStep>(static_cast<uint8_t>(step) + 1)) {
+        if (match_step_name(step) == text_member(placed, "step")) place.step = step;
+      }
+    }
+    for (const Json& failed : list(file, "failed")) {
+      EditFailure& failure = made.failures.emplace_back();
+      failure.edit = static_cast<size_t>(std::max<int64_t>(1, number(failed, "edit")) - 1);
+      failure.id = text_member(failed, "id");
+      failure.reason = text_member(failed, "reason");
+      failure.message = text_member(failed, "message");
+    }
+  }
+  for (const Json& leniency : list(report, "leniencies")) {
+    out.leniencies.push_back({text_member(leniency, "rule"), text_member(leniency, "message"),
+                              text_member(leniency, "path"), 0});
+  }
+  return out;
+}
+
+/// `described`: what was understood of each call, as far as it is known.
+std::string explain_calls(const Json& calls, const std::vector<std::string>& described,
+                          MatchStep last) {
   std::string out;
   for (size_t i = 0; i < calls.size(); ++i) {
-    out += fmt::format("call {}: {}\n", i + 1, calls[i]["ok"] == true ? "can be made" : "fails");
+    const bool is_done = calls[i]["ok"] == true;
+    out += fmt::format("call {}: {}{}\n", i + 1,
+                       i < described.size() ? described[i] + ": " : std::string(),
+                       is_done ? "can be made" : "fails");
+    const Json data =
+        is_done ? calls[i].value("data", Json::object())
+                : calls[i].value("error", Json::object()).value("details", Json::object());
+    const Json report = is_done && data.is_object() ? data.value("report", Json::object()) : data;
+    if (report.is_object()) out += explain(outcome_of_report(report), last);
   }
   return out;
 }
@@ -671,7 +829,8 @@ Result<int> run_edits_explain(Session& session) {
   }
   std::string text;
   for (const ReadDocument& read : all.read) text += explain_reading(read);
-  text += explain(all.edits, last) + explain_calls(document.value("calls", Json::array()));
+  text += explain(all.edits, last) +
+          explain_calls(document.value("calls", Json::array()), all.calls, last);
   text += is_whole ? "result: all of it would apply\n"
                    : fmt::format("result: it would not apply: {} [{}]\n", indented(result.message),
                                  result.reason);

@@ -118,6 +118,43 @@ class ToolText(SystemCase):
                 changes = json.loads(self.galley("--json", "diff", expect=0).stdout)["changes"]
                 self.assertEqual(changes, [])
 
+    def test_a_call_of_no_known_tool_beside_others_stops_all(self):
+        text = ANSWER + "\n<insert_content>\n<path>a.txt</path>\n<line>1</line>\n</insert_content>\n"
+        line = text.split("<insert_content>")[0].count("\n") + 1
+        for options in ((), ("--format", "tool_text")):
+            said = self.galley("--json", "apply", *options, "-", stdin=text.encode(), expect=2)
+            answer = json.loads(said.stdout)
+            self.assertEqual(answer["reason"], "edit.unread")
+            self.assertIn(f"line {line}, column 1: <insert_content>", answer["message"])
+            self.assertFalse((self.work / "b.txt").exists())
+
+    def test_an_explanation_shows_what_was_understood_of_each_call(self):
+        (self.work / "f").write_text("one\ntwo  \nthree\n")
+        text = ("I edit.\n<tool_use>\n<tool_name>Edit</tool_name>\n<parameters>\n<file_path>f</file_path>\n"
+                "<old_string>two\nthree</old_string>\n<new_string>2\nthree</new_string>\n</parameters>\n</tool_use>\n")
+        said = self.galley("edits", "explain", "-", stdin=text.encode(), expect=0).stdout.decode()
+        for part in ("  line 1: passed over as prose: 'I edit.'\n", "  line 2: a call of a tool begins: '<tool_use>'\n",
+                     "call 1: Edit, from line 2: file_path 'f', new_string of 2 lines, old_string of 2 lines: can be made\n",
+                     "f: modify\n", "step white_space at line 2\n", "exact: byte for byte"):
+            self.assertIn(part, said)
+        self.assertNotIn("<tool_name>", said)
+        call = '<tool_call>{"name":"Write","arguments":{"file_path":"b","content":"x"}}</tool_call>\n'
+        said = self.galley("edits", "explain", "-", stdin=(call + "Prose behind it.\nAnd more.\n").encode(), expect=0)
+        self.assertIn("  lines 2-3: passed over as prose: 'Prose behind it.'\n", said.stdout.decode())
+        said = self.galley("--json", "edits", "explain", "-", stdin=(text + "\nI edited.\n").encode(), expect=0)
+        items = json.loads(said.stdout)["documents"][0]["items"]
+        self.assertEqual([(item["kind"], item["line"], item.get("last_line")) for item in items],
+                         [("prose", 1, 1), ("call", 2, None), ("prose", 13, 13)])
+        other = "Now.\n<insert_content>\n<path>f</path>\n</insert_content>\nDone.\n"
+        said = self.galley("edits", "explain", "-", stdin=(text + other).encode(), expect=1).stdout.decode()
+        self.assertIn("  line 12: passed over as prose: 'Now.'\n  line 13: looks like an edit, but is not one: "
+                      "'<insert_content>'\n  line 16: passed over as prose: 'Done.'\n", said)
+        calls = [{"tool": "Edit", "args": {"file_path": "f", "old_string": "nothing", "new_string": "x"}}]
+        said = self.galley("edits", "explain", "-", stdin=json.dumps(calls).encode(), expect=1).stdout.decode()
+        self.assertIn("call 1: Edit: file_path 'f', new_string 'x', old_string 'nothing': fails\n", said)
+        self.assertIn("  edit 1 (id ", said)
+        self.assertIn("): no place\n", said)
+
     def test_a_text_without_calls_is_an_error(self):
         said = self.galley("--json", "preview", "--format", "tool_text", "-", stdin=b"Nothing to do.\n", expect=2)
         self.assertEqual(json.loads(said.stdout)["reason"], "edit.not_a_patch")

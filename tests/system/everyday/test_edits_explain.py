@@ -82,7 +82,8 @@ class EditsExplain(EverydayCase):
         calls = [{"tool": "Write", "args": {"file_path": "new", "content": "x"}},
                  {"tool": "Edit", "args": {"file_path": "names.txt", "old_string": "nope", "new_string": "x"}}]
         said = self.explain(json.dumps(calls), expect=1)
-        self.assertIn("call 1: can be made\ncall 2: fails\n", said)
+        self.assertIn("call 1: Write: content 'x', file_path 'new': can be made\n", said)
+        self.assertIn("call 2: Edit: file_path 'names.txt', new_string 'x', old_string 'nope': fails\n", said)
         self.assertFalse((self.work / "new").exists())
 
 
