@@ -400,7 +400,11 @@ class CallFinder {
   std::optional<size_t> take_file_element(size_t at, std::string_view tool, std::string_view block,
                                           size_t from) {
     const std::string end_tag = "</" + std::string(block) + ">";
-    ValueEnd end{"",   std::string(block), "", end_tag, {"path", "content", "diff", "line_count"},
+    ValueEnd end{"",
+                 std::string(block),
+                 "",
+                 end_tag,
+                 {"path", "content", "diff", "line_count", "task_progress"},
                  false};
     Found parts;
     std::string diff;

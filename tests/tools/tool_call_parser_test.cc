@@ -605,6 +605,11 @@ TEST_F(ToolCallParser, ReadsTheElementsOfClineAndRoo) {
     EXPECT_TRUE(parsed(text).is_whole()) << text;
     EXPECT_TRUE(is_raw_calls(text)) << text;
   }
+  const std::string progress = "<task_progress>\n- [x] read it\n- [ ] edit it\n</task_progress>\n";
+  const std::string with_progress = "<replace_in_file>\n<path>a.py</path>\n<diff>\n" + block +
+                                    "</diff>\n" + progress + "</replace_in_file>\n";
+  EXPECT_EQ(calls_of(with_progress), want);
+  EXPECT_TRUE(parsed(with_progress).is_whole());
   const std::string cut = "<apply_diff>\n<path>a.py</path>\n<diff>\n" + block;
   EXPECT_EQ(calls_of(cut), "");
   EXPECT_FALSE(parsed(cut).is_whole());
