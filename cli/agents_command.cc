@@ -9,6 +9,8 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
+#include "base/text.h"
 #include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
@@ -226,6 +228,18 @@ Result<void> check_owner_of_project(const AgentPlan& plan, const std::string& pr
   return check_owner_of_root(*root, project, user.config);
 }
 
+/// Whether npx, `pnpm dlx`, `yarn dlx` or bunx keeps the program for a while only.
+bool is_short_lived(std::string_view program) {
+  static constexpr std::array<std::string_view, 4> kFolders = {"/_npx/", "/pnpm/dlx/", "/dlx-",
+                                                               "/bunx-"};
+  return std::any_of(kFolders.begin(), kFolders.end(), [&](std::string_view folder) {
+    const size_t at = program.find(folder);
+    if (at == program.npos) return false;
+    const std::string_view rest = program.substr(at + folder.size());
+    return folder.ends_with('/') || (!rest.empty() && is_digit(rest.front()));
+  });
+}
+
 /// The entries call `galley` by its name. The PATH of npx ends with npx, and an agent that does not
 /// find the program of its hook denies each call.
 Result<void> check_path(const AgentPlan& plan, const std::string& project) {
@@ -233,15 +247,27 @@ Result<void> check_path(const AgentPlan& plan, const std::string& project) {
   if (std::none_of(plan.entries.begin(), plan.entries.end(), is_start)) return {};
   const auto found = list_programs(environment("PATH"), "galley");
   const auto is_lasting = [&](const ResolvedProgram& one) {
-    return one.path.find("/_npx/") == std::string::npos && !is_at_or_below(one.path, project);
+    return !is_short_lived(one.path) && !is_short_lived(one.real) &&
+           !is_at_or_below(one.path, project);
   };
   if (std::any_of(found.begin(), found.end(), is_lasting)) return {};
+  // A package of this name may come from anybody, so the way out takes this very program.
+  GALLEY_ASSIGN(const std::string self, absolute_path("/proc/self/exe"));
+  const std::string own_folder = environment("HOME") + "/.local/bin";
+  const bool is_copied = is_short_lived(self) || is_at_or_below(self, project);
+  std::string way = is_copied ? "install -D -m 755 " : "mkdir -p ~/.local/bin && ln -sf ";
+  way = ". Put it there: " + way + shell_word(self) + " ~/.local/bin/galley";
+  if (self == own_folder + "/galley") way.clear();
+  if ((":" + environment("PATH") + ":").find(":" + own_folder + ":") == std::string::npos) {
+    way += ". Add ~/.local/bin to your PATH";
+  }
   return fail(ErrorKind::kNotFound, "agents.not_on_path",
-              found.empty() ? "the agent would not find galley, because no program of this name is "
-                              "on your PATH: put it there, or run npm install -g galley"
-                            : "the agent would not find galley: '" + found.front().path +
-                                  "' is on the PATH of this command only. Run npm install -g "
-                                  "galley, or put galley on your PATH");
+              (found.empty() ? "the agent would not find galley, because no program of this name "
+                               "is on your PATH"
+                             : "the agent would not find galley: '" + found.front().path +
+                                   "' is on the PATH of this command only, or in a folder that "
+                                   "does not stay") +
+                  way);
 }
 
 /// Asks the person on a terminal. Elsewhere --yes is required.

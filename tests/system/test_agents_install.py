@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import stat
 import subprocess
 import tomllib
@@ -497,27 +498,61 @@ class Refusals(InstallCase):
         self.assertFalse((self.work / ".mcp.json").exists())
 
     def test_nothing_is_written_that_an_agent_would_not_find(self):
-        """npx puts its own folder on PATH, for its own command only."""
-        npx = self.home / ".npm" / "_npx" / "3f1" / "node_modules" / ".bin"
+        """npx and its like put their own folders on PATH, for their own command only, and remove them some day."""
+        caches = [self.home / ".npm" / "_npx" / "3f1", self.home / ".cache" / "pnpm" / "dlx" / "3f1", self.scratch / "xfs-1" / "dlx-7",
+                  self.scratch / "bunx-0-galley@latest"]
+        bins = [cache / "node_modules" / ".bin" for cache in caches]
         local = self.work / "node_modules" / ".bin"
-        for folder in (npx, local):
+        for folder in (*bins, local):
             folder.mkdir(parents=True)
             (folder / "galley").symlink_to(Path(GALLEY).resolve())
+        linked = self.scratch / "linked"  # a person's link into a folder that goes away
+        linked.mkdir()
+        (linked / "galley").symlink_to(self.one_file(bins[0].parent))
         before = snapshot(self.scratch, skip=())
-        for folders in ("", f"{npx}:", f"{npx}:{local}:"):
+        for folders in ("", f"{bins[0]}:{local}:", *(f"{folder}:" for folder in (*bins, linked))):
             path = {"PATH": f"{folders}/usr/bin:/bin"}
             for agent, *parts in (("claude",), ("codex", "--hook"), ("qwen", "--wrapper"), ("all",)):
                 with self.subTest(agent, path=path):
                     (self.home / ".gemini").mkdir()
                     said = json.loads(self.agents("install", agent, *parts, "--yes", env=path, expect=(1, 3)).stdout)
                     self.assertEqual(said["reason"], "agents.not_on_path")
-                    self.assertIn("npm install -g galley", said["message"])
                     (self.home / ".gemini").rmdir()
                     self.assertEqual(snapshot(self.scratch, skip=()), before)
-        path = {"PATH": f"{npx}:{self.programs}:/usr/bin:/bin"}
+        path = {"PATH": f"{bins[0]}:{self.programs}:/usr/bin:/bin"}
         self.assertEqual(self.states("install", "claude", "--hook", "--yes", env=path), ["added"])
         # The way back is open.
         self.assertEqual(self.states("uninstall", "claude", "--hook", "--yes", env={"PATH": "/usr/bin:/bin"}), ["removed"])
+
+    def one_file(self, folder):
+        """A program of its own in the folder, as npm puts it there."""
+        file = folder / "lib" / "the program"
+        file.parent.mkdir(parents=True)
+        shutil.copy2(GALLEY, file)
+        return file
+
+    def test_the_way_out_of_a_program_that_goes_away_works_as_it_is_written(self):
+        """It must not name a package of a registry, which may be anybody's."""
+        own = self.home / ".local" / "bin"
+        for program in (self.one_file(self.home / ".npm" / "_npx" / "3f1"), Path(GALLEY).resolve()):
+            with self.subTest(program):
+                install = [program, "-C", self.work, "agents", "install", "claude", "--hook", "--yes"]
+                environment = {**os.environ, **self.environment, "PATH": f"{own}:/usr/bin:/bin"}
+                refused = subprocess.run(install, capture_output=True, check=False, env=environment)
+                self.assertEqual(refused.returncode, 1, refused.stderr)
+                way = refused.stderr.decode().strip().split("Put it there: ")[1]
+                self.assertNotIn("npm ", way)
+                subprocess.run(["sh", "-c", way], check=True, env=environment)
+                shutil.rmtree(self.home / ".npm", ignore_errors=True)
+                subprocess.run([own / "galley", *install[1:]], check=True, capture_output=True, env=environment)
+                self.galley("agents", "uninstall", "claude", "--hook", "--yes", expect=0)
+                for folder, said in ((program, way + ". Add ~/.local/bin to your PATH"), (own / "galley", "Add ~/.local/bin to your PATH")):
+                    if not folder.exists():
+                        continue
+                    elsewhere = subprocess.run([folder, *install[1:]], capture_output=True, check=False,
+                                               env={**environment, "PATH": "/usr/bin:/bin"})
+                    self.assertIn(said, elsewhere.stderr.decode())
+                (own / "galley").unlink()
 
     def test_agents_do_not_configure_themselves(self):
         self.galley("--agent", "claude", "agents", "install", "claude", "--yes", expect=1)
