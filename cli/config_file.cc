@@ -63,6 +63,13 @@ Result<void> ConfigFile::look() {
   if (!directory) return fail(directory.error());
   GALLEY_ASSIGN(stat_, (*directory)->stat(name_));
   if (stat_.kind == FileKind::kAbsent) return {};
+  if (stat_.kind == FileKind::kSymlink && !is_in_project_) {
+    return fail(ErrorKind::kRefused, "agents.not_plain",
+                path() +
+                    " is a link to a file that does not exist: make that file, or remove the "
+                    "link",
+                path());
+  }
   if (stat_.kind != FileKind::kRegular || stat_.nlink > 1) {
     const std::string what = stat_.kind == FileKind::kSymlink   ? "a link"
                              : stat_.kind == FileKind::kRegular ? "a file of several names"
