@@ -464,6 +464,9 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
     GALLEY_ASSIGN(const Workspace* workspace, session.open());
     GALLEY_ASSIGN(const std::string start, start_of(request, command->directory));
     GALLEY_TRY(check_start(session, *workspace, start));
+    // Without a state, each command would say again what is not trusted.
+    const bool is_said = !request.session.empty() && !rules_of(*workspace).trust_notice.empty();
+    if (is_said) (void)state_for_notes(session);
     // codex cannot be told to ask.
     const bool wants_question = request.is_planning || rules_of(*workspace).config.hook.asks;
     const bool asks = wants_question && session.arguments().global.agent == "claude";

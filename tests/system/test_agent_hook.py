@@ -684,6 +684,8 @@ class OneWorld(HookCase):
         rules = RULES + '[[validator]]\nname = "mine"\ncommand = ["true"]\npaths = ["never"]\n'
         (self.work / "galley.toml").write_text(rules)
         (self.scratch / "config" / "galley" / "config.toml").write_text("")  # nobody trusts it
+        told = [b"galley trust" in self.shell("ls", session="r").stderr for _ in range(3)]  # without a prompt or a commit
+        self.assertEqual(told, [True, False, False])
         self.prompt("go")
         self.galley("--agent", "claude", "--session", "s", "--json", "status", expect=0)  # says nothing
         told = [b"galley trust" in self.shell("echo x >> fine").stderr for _ in range(3)]
