@@ -25,6 +25,7 @@ class HunkSplicer {
       : file_(file), hunk_(hunk), line_(start), fold_(fold) {
     const std::vector<std::string_view> pattern = pre_image(hunk);
     has_pattern_ = !pattern.empty();
+    keeps_context_ = keeps_context(start);
     ends_alike_ = ends_alike(file, pattern, static_cast<int64_t>(start));
   }
 
@@ -83,8 +84,24 @@ class HunkSplicer {
       if (removed.size() != added.size() || i == k) own.add(removed[i], file_[first + i]);
     }
     // The replaced line has lost its indentation, and the new line has it.
-    const bool has_kept = indent.keeps(added[k]) && !own.is_of_the_edit(added[k]);
+    const auto is_of_edit = [&](std::string_view line) { return own.is_of_the_edit(line); };
+    const bool has_kept = (indent.keeps(added[k]) && !is_of_edit(added[k])) ||
+                          (keeps_context_ && std::none_of(added.begin(), added.end(), is_of_edit));
     return has_kept ? indent.without_shift() : own;
+  }
+
+  /// True if there is indented context, and all context has the indentation of the file.
+  [[nodiscard]] bool keeps_context(size_t at) const {
+    bool is_any = false;
+    for (const HunkLine& line : hunk_.lines) {
+      if (line.role == LineRole::kAdded) continue;
+      const std::string_view own = at < file_.size() ? file_[at] : std::string_view();
+      ++at;
+      if (line.role != LineRole::kContext || is_blank_text(line.text)) continue;
+      if (indent_of(line.text) != indent_of(own)) return false;
+      is_any = is_any || !indent_of(own).empty();
+    }
+    return is_any;
   }
 
   std::string new_line(std::string_view text, size_t at, const IndentMap& indent, bool is_very_last,
@@ -122,6 +139,7 @@ class HunkSplicer {
   size_t line_;
   LineFolding fold_;
   bool has_pattern_ = false;
+  bool keeps_context_ = false;
   bool ends_alike_ = false;
 };
 
