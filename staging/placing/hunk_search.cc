@@ -140,6 +140,22 @@ bool has_only_context_a_blank(const Lines& file, const Hunk& hunk, int64_t start
   return removes && has_blank;
 }
 
+/// True if the old lines do not show the indentation of an inserted line: those with its
+/// indentation are shifted differently, or it is deeper than all of them.
+bool has_unclear_insertion(const IndentMap& indent, const Hunk& hunk) {
+  if (indent.is_uniform()) return false;
+  bool removes = false;
+  for (size_t i = 0; i < hunk.lines.size(); ++i) {
+    const HunkLine& line = hunk.lines[i];
+    const bool goes_on = i > 0 && hunk.lines[i - 1].role != LineRole::kContext;
+    removes = (removes && goes_on) || line.role == LineRole::kRemoved;
+    if (removes || line.role != LineRole::kAdded || is_blank_text(line.text)) continue;
+    if (indent.with_shift_of(line.text).is_of_the_edit(line.text)) continue;
+    if (indent.is_of_the_edit(line.text) || indent.carry(line.text) != line.text) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start) {
@@ -188,6 +204,9 @@ std::string_view doubt_of_shift(const Lines& file, const Hunk& hunk, int64_t sta
   if (is_of_file && !is_of_edit) {
     return "its old lines have another indentation than the file, and its new lines may have that "
            "of the file";
+  }
+  if (has_unclear_insertion(indent, hunk)) {
+    return "its old lines are not all shifted alike, and do not show how deep its new lines are";
   }
   return {};
 }
