@@ -65,10 +65,9 @@ ReadOptions read_options(const EditArguments& arguments) {
   options.end = document_end(arguments);
   options.unidiff_zero = arguments.unidiff_zero;
   options.allow_empty = arguments.allow_empty;
+  options.is_partial = arguments.reject || !arguments.only.empty() || !arguments.except.empty();
   options.directory = arguments.directory;
-  for (const auto& [is_include, pattern] : arguments.filters) {
-    options.filters.push_back({is_include, pattern});
-  }
+  for (const auto& [in, pattern] : arguments.filters) options.filters.push_back({in, pattern});
   return options;
 }
 

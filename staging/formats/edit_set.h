@@ -176,6 +176,7 @@ struct ReadOptions {
   bool recount = false;
   bool unidiff_zero = false;
   bool allow_empty = false;
+  bool is_partial = false;  ///< some of the hunks may be left out
   /// True if the transport marks the end of the document, as a JSON string does. Then a last hunk
   /// with too few lines usually has wrong counts, and was not cut off.
   bool is_delimited = false;

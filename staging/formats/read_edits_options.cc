@@ -1,7 +1,11 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "staging/formats/read_edits.h"
 
@@ -83,6 +87,61 @@ Result<EditSet> reversed(EditSet set) {
   return set;
 }
 
+/// The number of lines that a hunk adds.
+int64_t growth_of(const Hunk& hunk) {
+  int64_t lines = 0;
+  for (const HunkLine& line : hunk.lines) {
+    lines += line.role == LineRole::kAdded ? 1 : line.role == LineRole::kRemoved ? -1 : 0;
+  }
+  return lines;
+}
+
+/// 1 if all lines of a hunk have the role, else 0.
+int64_t has_only(const Hunk& hunk, LineRole role) {
+  return std::ranges::all_of(hunk.lines, [=](const HunkLine& line) { return line.role == role; });
+}
+
+/// A hunk as the file has it before all sections; line 0: it has no number.
+struct Growth {
+  uint32_t line = 0;
+  int64_t lines = 0;
+};
+
+/// Each section of a diff changes the result of the sections before it. Sections of one file may
+/// have the line numbers of the file before all of them, as hunks of one section do. The distance
+/// of the two numbers of each hunk proves that: it is the growth by all hunks above it.
+void follow_earlier_sections(EditSet& set) {
+  constexpr size_t kMostHunks = 1000;  // of a file; programs write one section for each file
+  std::map<std::string_view, std::vector<Growth>> sections;
+  for (FileEdit& file : set.files) {
+    if (file.op != FileOp::kModify || file.hunks.empty()) continue;
+    std::vector<Growth>& earlier = sections[file.path];
+    const size_t known = earlier.size();
+    if (known + file.hunks.size() > kMostHunks) continue;
+    std::vector<int64_t> shifts;
+    int64_t here = 0;
+    bool is_any = false;
+    for (const Hunk& hunk : file.hunks) {
+      int64_t before = 0;
+      for (size_t i = 0; i < known; ++i) {
+        if (earlier[i].line < hunk.old_start) before += earlier[i].lines;
+      }
+      // A side without lines has the number of the line before it.
+      const int64_t stated = int64_t{hunk.new_start} + has_only(hunk, LineRole::kRemoved) -
+                             hunk.old_start - has_only(hunk, LineRole::kAdded);
+      if (hunk.has_numbers && stated == before + here) shifts.push_back(before);
+      is_any = is_any || before != 0;
+      here += growth_of(hunk);
+      earlier.push_back({hunk.has_numbers ? hunk.old_start : 0, growth_of(hunk)});
+    }
+    if (!is_any || shifts.size() != file.hunks.size()) continue;
+    for (size_t i = 0; i < shifts.size(); ++i) {
+      const int64_t start = file.hunks[i].old_start + shifts[i];
+      file.hunks[i].old_start = static_cast<uint32_t>(std::max<int64_t>(start, 0));
+    }
+  }
+}
+
 EditSet narrowed(EditSet set, const ReadOptions& options) {
   std::string directory = options.directory;
   while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
@@ -105,6 +164,8 @@ EditSet narrowed(EditSet set, const ReadOptions& options) {
 Result<EditSet> with_options(EditSet set, const ReadOptions& options) {
   if (options.reverse) {
     GALLEY_ASSIGN(set, reversed(std::move(set)));
+  } else if (!options.is_partial) {
+    follow_earlier_sections(set);
   }
   return narrowed(std::move(set), options);
 }

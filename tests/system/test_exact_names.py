@@ -45,6 +45,23 @@ class Selection(Names):
         self.galley("apply", "--only", "x:1", "-", stdin=self.PATCH.split(b"--- a/x:1")[0], expect=0)
         self.assertEqual(self.read("x"), "ONE\n")
 
+    def test_a_hunk_that_is_left_out_does_not_change_which_file_is_meant(self):
+        patch = b"--- src/f.c\n+++ src/f.c\n@@ -1 +1 @@\n-one\n+ONE\n@@ -9 +9 @@\n-nine\n+NINE\n"
+        text = "one\n2\n3\n4\n5\n6\n7\n8\nnine\n"
+        self.write("src/f.c", text)
+        self.galley("apply", "--except", "src/f.c:2", "-", stdin=patch, expect=0)
+        self.assertEqual(self.read("src/f.c"), text.replace("one", "ONE"))
+
+    def test_numbers_do_not_count_the_lines_of_a_section_that_is_left_out(self):
+        lines = ["top", *["item:", "  a: 1", "  b: 2", "  c: 3", ""] * 8]
+        self.write("r.yaml", "\n".join(lines) + "\n")
+        head = b"--- a/r.yaml\n+++ b/r.yaml\n"
+        added = b"".join(b"+n%d\n" % number for number in range(5))
+        patch = head + b"@@ -1,2 +1,7 @@\n nowhere\n" + added + b" item:\n" + head + b"@@ -13,3 +18,3 @@\n-  a: 1\n+  a: 9\n   b: 2\n   c: 3\n"
+        self.galley("apply", "--reject", "-", stdin=patch, expect=1)
+        lines[12] = "  a: 9"
+        self.assertEqual(self.read("r.yaml"), "\n".join(lines) + "\n")
+
 
 class Quotes(Names):
     def test_quoted_names_in_an_apply_patch_document(self):
