@@ -401,7 +401,7 @@ std::string block_name_line(std::string_view path) {
   return out + "\"";
 }
 
-size_t skip_block_headers(const Lines& document, const BlockMarks& marks) {
+size_t skip_block_headers(const Lines& document, size_t begin, size_t end) {
   const auto is_header = [](std::string_view line) {
     for (const std::string_view key : {":start_line", ":end_line"}) {
       const std::string_view rest = line.substr(std::min(key.size(), line.size()));
@@ -411,10 +411,10 @@ size_t skip_block_headers(const Lines& document, const BlockMarks& marks) {
     }
     return false;
   };
-  size_t at = marks.head + 1;
-  while (at < marks.divider && is_header(trimmed(document[at]))) ++at;
-  const bool is_any = at > marks.head + 1;
-  return is_any && at < marks.divider && trimmed(document[at]) == "-------" ? at + 1 : at;
+  size_t at = begin;
+  while (at < end && is_header(trimmed(document[at]))) ++at;
+  const bool is_any = at > begin;
+  return is_any && at < end && trimmed(document[at]) == "-------" ? at + 1 : at;
 }
 
 bool has_file_ending(std::string_view name) {

@@ -97,9 +97,10 @@ struct BlockTag {
 /// The line that names a file before a block: in quotes if it could not be read otherwise.
 [[nodiscard]] std::string block_name_line(std::string_view path);
 
-/// Returns the first line of a block's old text. It skips the headers that some agents write there:
-/// Roo's `:start_line:3` and `:end_line:5`, and a line of dashes after them.
-[[nodiscard]] size_t skip_block_headers(const Lines& document, const BlockMarks& marks);
+/// Returns the first line of a block's text, which is in lines [begin, end). It skips the headers
+/// that some agents write there: Roo's `:start_line:3` and `:end_line:5`, and a line of dashes
+/// after them.
+[[nodiscard]] size_t skip_block_headers(const Lines& document, size_t begin, size_t end);
 
 // --- whole files in fences --------------------------------------------------------------------
 

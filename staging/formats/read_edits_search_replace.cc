@@ -185,18 +185,23 @@ class BlockReader {
     if (!marks.reason.empty()) return bad(marks.reason, marks.problem_line, marks.problem);
     TextEdit edit;
     edit.whole_lines = true;
-    const size_t begin = skip_block_headers(document_, marks);
-    if (begin > head + 1) {
-      set_.leniencies.push_back({"block_header",
-                                 "line numbers are in the block before its text; they were not "
-                                 "taken for text",
-                                 name, static_cast<uint32_t>(head + 2)});
-    }
-    edit.old_text = document_.span(begin, marks.divider);
-    edit.new_text = document_.span(marks.divider + 1, marks.end);
+    edit.old_text = text_of_block(name, head + 1, marks.divider);
+    edit.new_text = text_of_block(name, marks.divider + 1, marks.end);
     edit.document_line = static_cast<uint32_t>(head + 1);
     at_ = after_block_ = marks.end + 1;
     return add(name, edit);
+  }
+
+  /// Returns the text in lines [begin, end) of a block for the file `name`.
+  std::string_view text_of_block(const std::string& name, size_t begin, size_t end) {
+    const size_t first = skip_block_headers(document_, begin, end);
+    if (first > begin) {
+      set_.leniencies.push_back({"block_header",
+                                 "line numbers are in the block before its text; they were not "
+                                 "taken for text",
+                                 name, static_cast<uint32_t>(begin + 1)});
+    }
+    return document_.span(first, end);
   }
 
   Result<void> add(const std::string& name, const TextEdit& edit) {
