@@ -562,7 +562,7 @@ Answer divide_plain(std::string_view text) {
   Answer out = divider.run();
   if (!out.parts.empty() || !out.unread.empty()) return out;
   const auto shown = fenced_files(Lines(text));
-  if (shown.empty()) return out;
+  if (shown.empty() || (shown.front().is_unclear && !out.calls.empty())) return out;
   out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
   out.unread = divider.indented();
   out.prose.clear();  // prose between shown files is not identified

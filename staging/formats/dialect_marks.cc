@@ -177,6 +177,40 @@ bool is_inner_fence(std::string_view line, const FenceMark& outer) {
   return outer.signs.size() > kUsualSigns && fence_mark_of(line).signs.size() < outer.signs.size();
 }
 
+/// True for the signs of a fence that are code in the fence of line `outer`: they are indented four
+/// columns further (CommonMark, 4.5).
+bool is_code(std::string_view line, std::string_view outer) {
+  constexpr size_t kOfCode = 4;
+  return indent_width(line) >= indent_width(outer) + kOfCode;
+}
+
+/// True if the fence at line `at` may be text of the fence that begins at line `open`. It has a
+/// label; or text follows at once, and that ends at once in a fence without a label. Text that ends
+/// in a colon introduces the second fence.
+bool may_be_inner(const Lines& document, size_t open, size_t at) {
+  const FenceMark outer = fence_mark_of(document[open]);
+  const FenceMark inner = fence_mark_of(document[at]);
+  if (!inner.info.empty()) return inner.signs == outer.signs;
+  size_t next = at + 1;
+  while (next < document.size() && !is_fence(document[next])) ++next;
+  if (next == document.size() || fence_mark_of(document[next]).signs != outer.signs) return false;
+  const std::string_view language = outer.info.substr(0, outer.info.find(' '));
+  const bool is_markdown = language.empty() || language == "md" || language == "markdown";
+  // One line of words introduces the second fence.
+  if (next == at + 2 && !is_markdown && indent_width(document[at]) == indent_width(document[open]))
+    return false;
+  const std::string_view last = trimmed(document[next - 1]);
+  return next > at + 1 && !trimmed(document[at + 1]).empty() && !last.empty() &&
+         !last.ends_with(':') && fence_mark_of(document[next]).info.empty() &&
+         file_name_in(last).empty();
+}
+
+FencedFile unclear_file(std::string name, size_t open, size_t at) {
+  FencedFile file{std::move(name), open, at};
+  file.is_unclear = true;
+  return file;
+}
+
 BlockMarks problem(BlockMarks marks, const char* reason, size_t line, std::string what) {
   marks.reason = reason;
   marks.problem = std::move(what);
@@ -454,9 +488,10 @@ std::vector<FencedFile> fenced_files(const Lines& document) {
     }
     const std::string_view mark = trimmed(document[at]);
     const FenceMark begin = fence_mark_of(document[open]);
-    if (is_inner_fence(mark, begin)) continue;
-    if (mark != begin.signs) return {};
+    if (is_inner_fence(mark, begin) || is_code(document[at], document[open])) continue;
     std::string name = shown_name(document, open, floor);
+    if (!name.empty() && may_be_inner(document, open, at)) return {unclear_file(name, open, at)};
+    if (mark != begin.signs) return {};
     if (!name.empty() && !shown.insert(name).second) return {};
     std::vector<std::string> mentioned;
     if (name.empty()) add_files_in_sentences(document, floor, open, mentioned);

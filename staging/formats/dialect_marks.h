@@ -114,10 +114,12 @@ struct FencedFile {
   size_t fence = 0;           ///< its first line
   size_t end = 0;             ///< its last line
   bool is_mentioned = false;  ///< the name is in a sentence before it, which may be about it
+  bool is_unclear = false;    ///< its last line may be of a fence inside of the file
 };
 /// Returns the fences of an answer that name a file, in their first line or shortly before it. If
 /// there are any, also those before which only a sentence names a file, and no other fence has it.
-/// Empty if the end of any fence is uncertain, or if two fences name the same file.
+/// Only the first file whose end is unclear, if there is one. Empty if the end of any other fence
+/// is uncertain, or if two fences name the same file.
 [[nodiscard]] std::vector<FencedFile> fenced_files(const Lines& document);
 
 /// A whole file that has fences itself, in a fence of more signs.

@@ -48,6 +48,12 @@ class BlockReader {
                        "' before this fence, which may be that file, so nothing was read: put the "
                        "name alone on its line, or leave the fence out");
       }
+      if (shown.is_unclear) {
+        return bad("edit.unread", shown.end,
+                   "this fence may end the file '" + shown.name +
+                       "' or be a part of it, so nothing was read: put the file in a fence of four "
+                       "backticks");
+      }
       FileEdit file;
       file.path = shown.name;
       file.whole = document_.span(shown.fence + 1, shown.end);
