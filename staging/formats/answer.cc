@@ -58,6 +58,119 @@ bool begins_json(std::string_view text) {
   return body.starts_with('{') || body.starts_with('[');
 }
 
+/// The kinds of keys that an object of JSON has.
+struct LooseObject {
+  enum Key : unsigned { kPath = 1, kEdits = 2, kOld = 4, kNew = 8, kContent = 16, kOther = 32 };
+  char bracket = 0;
+  bool is_argument = false;  ///< a document, an element of one, or the arguments of a call
+  unsigned keys = 0;
+  std::string_view last_key;
+
+  [[nodiscard]] bool has(unsigned wanted) const { return (keys & wanted) == wanted; }
+  [[nodiscard]] bool is_edit() const {
+    return has(kPath) &&
+           (has(kEdits) || has(kOld | kNew) || (has(kContent) && is_argument && !has(kOther)));
+  }
+};
+
+/// True for a line as `git show` writes those of a message.
+bool is_message(std::string_view line) { return line.starts_with("    "); }
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+unsigned kind_of_key(std::string_view key) {
+  static constexpr std::array<std::string_view, 8> kPaths = {
+      "path",         "file",         "filepath",   "filename",
+      "absolutepath", "relativepath", "targetfile", "targetpath"};
+  static constexpr std::array<std::string_view, 3> kEdits = {"edits", "codeedit", "inserttext"};
+  static constexpr std::array<std::string_view, 4> kOld = {"oldtext", "oldstring", "oldstr",
+                                                           "search"};
+  static constexpr std::array<std::string_view, 4> kNew = {"newtext", "newstring", "newstr",
+                                                           "replace"};
+  static constexpr std::array<std::string_view, 3> kContents = {"content", "contents", "filetext"};
+  static constexpr std::array<std::string_view, 5> kNotes = {"reason", "explanation", "description",
+                                                             "instructions", "command"};
+  std::string word = to_lower(key);
+  std::erase(word, '_');
+  return is_one_of(word, kPaths)      ? LooseObject::kPath
+         : is_one_of(word, kEdits)    ? LooseObject::kEdits
+         : is_one_of(word, kOld)      ? LooseObject::kOld
+         : is_one_of(word, kNew)      ? LooseObject::kNew
+         : is_one_of(word, kContents) ? LooseObject::kContent
+         : is_one_of(word, kNotes)    ? 0U
+                                      : LooseObject::kOther;
+}
+
+/// Searches JSON with any order of keys, with comments and with strings in single quotes for
+/// objects that may be edits: a path with texts to replace, or with a content and nothing else.
+class LooseJson {
+ public:
+  explicit LooseJson(std::string_view text) : text_(text) {}
+
+  /// Reads to the last bracket, or to the end of the text.
+  bool has_edit() {
+    do {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') {
+        take_string(c);
+        continue;
+      }
+      if (c == '{' || c == '[') open(c);
+      if (c == '}' || c == ']') close();
+      const bool is_comment = text_.substr(at_).starts_with("//");
+      at_ = is_comment ? std::min(text_.find('\n', at_), text_.size()) : at_ + 1;
+    } while (at_ < text_.size() && !stack_.empty() && stack_.size() <= kMostDepth);
+    while (!stack_.empty()) close();
+    return has_edit_;
+  }
+
+  [[nodiscard]] size_t end() const { return at_; }
+
+ private:
+  static constexpr size_t kMostDepth = 100;  // more is no edit
+
+  void open(char bracket) {
+    static constexpr std::array<std::string_view, 6> kArguments = {
+        "args", "arguments", "input", "parameters", "params", "files"};
+    LooseObject object{bracket, true, 0, {}};
+    if (!stack_.empty()) {
+      const LooseObject& outer = stack_.back();
+      object.is_argument =
+          outer.bracket == '[' ? outer.is_argument : is_one_of(outer.last_key, kArguments);
+    }
+    stack_.push_back(object);
+  }
+
+  void close() {
+    has_edit_ = has_edit_ || stack_.back().is_edit();
+    stack_.pop_back();
+  }
+
+  void take_string(char quote) {
+    const size_t begin = ++at_;
+    while (at_ < text_.size() && text_[at_] != quote) at_ += text_[at_] == '\\' ? 2 : 1;
+    at_ = std::min(at_, text_.size());
+    const std::string_view word = text_.substr(begin, at_ - begin);
+    at_ = std::min(at_ + 1, text_.size());
+    const size_t after = text_.find_first_not_of(kPlainSpaces, at_);
+    if (after == std::string_view::npos || text_[after] != ':' || stack_.empty()) return;
+    const size_t value = text_.find_first_not_of(kPlainSpaces, after + 1);
+    const char first = value == std::string_view::npos ? ' ' : text_[value];
+    const unsigned kind = kind_of_key(word);
+    // In the schema of a tool, the value is an object.
+    const bool is_value = first == '"' || first == '\'' || first == '[' || kind == 0;
+    stack_.back().keys |= is_value ? kind : LooseObject::kOther;
+    stack_.back().last_key = word;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  bool has_edit_ = false;
+  std::vector<LooseObject> stack_;
+};
+
 class AnswerDivider {
  public:
   explicit AnswerDivider(std::string_view text) : document_(text), may_think_(!begins_json(text)) {}
@@ -81,7 +194,11 @@ class AnswerDivider {
  private:
   Answer finish() {
     close_fence();
-    if (!out_.parts.empty()) add_indented();
+    if (!out_.parts.empty()) {
+      add_to_unread(indented_);
+      add_to_unread(loose_);
+      out_.shown = std::move(shown_);
+    }
     cover(document_.size(), document_.size());
     for (size_t i = 0; i < out_.parts.size(); ++i) {
       if (out_.parts[i].end != 0) continue;
@@ -117,6 +234,9 @@ class AnswerDivider {
     }
     out_ = {};
     indented_.clear();
+    loose_.clear();
+    shown_.clear();
+    open_.name.clear();
     covered_ = 0;
     taken_ = 0;
     pass_thought(0, close);
@@ -172,6 +292,7 @@ class AnswerDivider {
     if (take_fence() || take_unified() || take_patch() || take_block() || take_json()) return;
     if (in_header_ && goes_on_header(line)) cover(at_, at_ + 1);
     if (take_call()) return;
+    note_loose_json();
     const bool is_change = line.starts_with('+') || line.starts_with('-');
     if (is_change && first_change_ == 0) first_change_ = at_ + 1;
     if (is_nearly_mark(line) || is_replaced_line()) add_unread(at_);
@@ -233,6 +354,15 @@ class AnswerDivider {
       add_unread(first_change_ - 1);
     }
     is_diff_fence_ = false;
+    const bool has_edits =
+        taken_ != taken_before_fence_ || out_.calls.size() != calls_before_fence_;
+    if (open_.name.empty() || has_edits) return;
+    const size_t first = std::min(open_.fence.line + 1, at_);
+    if (shown_.size() < kMaxUnread &&
+        may_have_file(document_[open_.fence.line], document_.span(first, at_), open_.name)) {
+      shown_.push_back(open_);
+    }
+    open_.name.clear();
   }
 
   /// Tracks the fence at the left margin that is open. Another one ends it with at least as many of
@@ -268,6 +398,15 @@ class AnswerDivider {
     }
   }
 
+  /// Notes the file that the fence at this line names.
+  void open_fence() {
+    taken_before_fence_ = taken_;
+    calls_before_fence_ = out_.calls.size();
+    const size_t floor = std::max({floor_, covered_, after_fence_});
+    open_ = {{at_, std::string(trimmed(document_[at_]))}, {}};
+    if (!is_message(document_[at_])) open_.name = shown_file_at(document_, at_, floor);
+  }
+
   bool take_fence() {
     if (!is_fence(document_[at_])) return false;
     in_header_ = false;
@@ -276,7 +415,11 @@ class AnswerDivider {
       const NestedFile nested = nested_file_at(document_, at_, floor_);
       nested_from_ = nested.end;  // each line is read only once
       if (nested.is_file) {
+        close_fence();
+        open_fence();
         at_ = nested.end;
+        close_fence();
+        after_fence_ = at_;
         return true;
       }
     }
@@ -286,10 +429,11 @@ class AnswerDivider {
     const std::string_view info = trimmed(line.substr(marks));
     close_fence();
     in_fence_ = !in_fence_ || !info.empty();
+    if (in_fence_) open_fence();
     is_diff_fence_ = info == "diff" || info == "patch" || info == "udiff";
     is_code_fence_ = in_fence_ && !is_diff_fence_ && !info.empty() && info != "json" &&
                      info != "xml" && info != "tool_call" && info != "tool_calls";
-    taken_before_fence_ = taken_;
+    if (!in_fence_) after_fence_ = at_ + 1;
     first_change_ = 0;
     if (info == "tool_code") add_call(at_ + 1);
     if (is_bare_hunk_fence(document_, at_)) {
@@ -375,6 +519,7 @@ class AnswerDivider {
     const auto extent = json_edit_at(text, std::min(begin, text.size()));
     if (!extent) return false;
     if (extent->format == EditFormat::kAuto) {  // another document, without edits
+      note_loose_json();
       at_ = document_.line_at(extent->end - 1) + 1;
       return true;
     }
@@ -395,6 +540,24 @@ class AnswerDivider {
       add_unread(at_ - 1);
     }
     return true;
+  }
+
+  /// Notes JSON that may be an edit and that no reader takes here.
+  void note_loose_json() {
+    if (is_code_fence_ || is_message(document_[at_]) || !begins_json(document_[at_])) return;
+    const size_t begin = document_.offset(at_) + document_[at_].find_first_of("{[");
+    if (begin < loose_json_end_) return;  // each byte is read only once
+    if (next_fence_ <= at_) {
+      next_fence_ = at_ + 1;
+      while (next_fence_ < document_.size() && !is_fence(document_[next_fence_])) ++next_fence_;
+    }
+    const std::string_view text = document_.text();
+    const size_t end = next_fence_ < document_.size() ? document_.offset(next_fence_) : text.size();
+    LooseJson json(text.substr(begin, end - begin));
+    if (json.has_edit() && loose_.size() < kMaxUnread) {
+      loose_.push_back({at_, std::string(trimmed(document_[at_]))});
+    }
+    loose_json_end_ = begin + json.end();
   }
 
   /// Takes a tool call in a form that readers of edits skip.
@@ -428,10 +591,10 @@ class AnswerDivider {
     cover(at_, end);
   }
 
-  void add_indented() {
+  void add_to_unread(std::vector<UnreadLine>& lines) {
     const size_t free = kMaxUnread - out_.unread.size();
-    indented_.resize(std::min(indented_.size(), free));
-    std::move(indented_.begin(), indented_.end(), std::back_inserter(out_.unread));
+    lines.resize(std::min(lines.size(), free));
+    std::move(lines.begin(), lines.end(), std::back_inserter(out_.unread));
   }
 
   Lines document_;
@@ -451,12 +614,19 @@ class AnswerDivider {
   std::string_view margin_fence_;      // the signs of the open fence at the left margin
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
-  bool is_code_fence_ = false;  // labelled with a language other than that of calls
-  size_t nested_from_ = 0;      // the line after the last fence that was read as a file
-  size_t raw_json_end_ = 0;     // the end of the last JSON that was checked for a call
-  size_t taken_ = 0;            // edits seen
+  bool is_code_fence_ = false;     // labelled with a language other than that of calls
+  size_t nested_from_ = 0;         // the line after the last fence that was read as a file
+  std::vector<UnreadLine> loose_;  // JSON that may be edits
+  size_t next_fence_ = 0;          // the first fence at or after a line with such JSON
+  size_t loose_json_end_ = 0;      // the end of the last JSON that was searched for edits
+  size_t raw_json_end_ = 0;        // the end of the last JSON that was checked for a call
+  size_t taken_ = 0;               // edits seen
   size_t taken_before_fence_ = 0;
-  size_t first_change_ = 0;  // 1-based line in the fence that begins with + or -; 0: none
+  size_t calls_before_fence_ = 0;
+  size_t after_fence_ = 0;        // the line after the last fence
+  ShownFile open_;                // the open fence; without a name, it shows no file
+  std::vector<ShownFile> shown_;  // closed fences that name files
+  size_t first_change_ = 0;       // 1-based line in the fence that begins with + or -; 0: none
 };
 
 using KnownKeys = std::span<const std::string_view>;

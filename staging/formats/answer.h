@@ -30,12 +30,20 @@ struct UnreadLine {
   bool is_indented = false;  ///< it begins a patch in the indented fence of a list item
 };
 
+/// A fence that names the file whose content it may have.
+struct ShownFile {
+  UnreadLine fence;  ///< its first line
+  std::string name;
+};
+
 /// A model's answer: edits in one or several dialects, and prose between them.
 struct Answer {
   std::vector<AnswerPart> parts;  ///< in order; adjacent parts differ in format, except for JSON
   std::vector<UnreadLine> unread;
   /// Lines outside of edits that begin a tool call in a format of chat templates or providers.
   std::vector<UnreadLine> calls;
+  /// Fences next to edits that name a file and have no edits.
+  std::vector<ShownFile> shown;
   /// Ranges of lines [begin, end), 0-based, outside of all edits. They do not begin or end with a
   /// blank line or a fence.
   std::vector<std::pair<size_t, size_t>> prose;

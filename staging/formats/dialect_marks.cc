@@ -146,17 +146,25 @@ void add_files_in_sentences(const Lines& document, size_t floor, size_t at,
   }
 }
 
-/// True if a fence may have all of the file `name`. One of a shell has commands, unless the file is
-/// a script that these do not run.
-bool may_have_file(std::string_view info, std::string_view content, std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kShells = {"bash", "sh",      "shell",
-                                                              "zsh",  "console", "powershell"};
-  static constexpr std::array<std::string_view, 6> kOutputs = {"diff", "patch", "output",
-                                                               "text", "log",   "plaintext"};
-  if (std::find(kOutputs.begin(), kOutputs.end(), info) != kOutputs.end()) return false;
-  const bool is_shell = std::find(kShells.begin(), kShells.end(), info) != kShells.end();
-  const std::string_view last = name.substr(name.rfind('/') + 1);
-  return !is_shell || (name.ends_with(".sh") && content.find(last) == content.npos);
+/// Returns the file that a line announces as new: "Create `src/b.py`:"; empty if it does not.
+std::string announced_name(std::string_view line) {
+  static constexpr std::array<std::string_view, 3> kVerbs = {"new", "create", "add"};
+  static constexpr std::array<std::string_view, 6> kFillers = {"file", "a",   "the",
+                                                               "now",  "and", "then"};
+  const size_t gap = line.find_last_of(' ');
+  if (gap == std::string_view::npos) return {};
+  bool is_new = false;
+  std::string_view rest = line.substr(0, gap);
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    const std::string word = to_lower(trim(rest.substr(0, end), "#*:.-0123456789"));
+    const bool is_verb = std::find(kVerbs.begin(), kVerbs.end(), word) != kVerbs.end();
+    const bool is_filler = std::find(kFillers.begin(), kFillers.end(), word) != kFillers.end();
+    if (!word.empty() && !is_verb && !is_filler) return {};
+    is_new = is_new || is_verb;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return is_new ? file_name_in(trim(line.substr(gap + 1), "`*:")) : std::string();
 }
 
 /// The signs of a fence, and the text after them.
@@ -475,6 +483,36 @@ bool has_file_ending(std::string_view name) {
   return !is_library && has(kEndings, std::string_view(lower).substr(dot + 1));
 }
 
+bool may_have_file(std::string_view fence, std::string_view content, std::string_view name) {
+  static constexpr std::array<std::string_view, 13> kShells = {
+      "bash", "sh",  "shell", "zsh",  "console",      "powershell", "cmd",
+      "bat",  "ps1", "pwsh",  "fish", "shellsession", "sh-session"};
+  static constexpr std::array<std::string_view, 10> kOutputs = {
+      "diff",      "patch",  "output", "text",     "log",
+      "plaintext", "stdout", "stderr", "terminal", "mermaid"};
+  const std::string_view info = fence_info(fence);
+  const std::string language = to_lower(info.substr(0, info.find(' ')));
+  const auto is_one_of = [&](const auto& all) {
+    return std::find(all.begin(), all.end(), language) != all.end();
+  };
+  if (is_one_of(kOutputs)) return language.ends_with("text") && name.ends_with(".txt");
+  const std::string_view last = name.substr(name.rfind('/') + 1);
+  return !is_one_of(kShells) || (name.ends_with(".sh") && content.find(last) == content.npos);
+}
+
+std::string shown_file_at(const Lines& document, size_t at, size_t floor) {
+  std::string name = shown_name(document, at, floor);
+  for (size_t back = 1; name.empty() && back <= 2 && at >= floor + back; ++back) {
+    const std::string_view before = trimmed(document[at - back]);
+    if (before.empty()) continue;
+    name = announced_name(before);
+    break;
+  }
+  const bool is_hidden = name.size() > 1 && name[0] == '.' && name[1] >= 'a' && name[1] <= 'z';
+  const bool is_file = has_file_ending(name) || is_hidden;
+  return is_file && name.front() != '/' ? name : std::string();
+}
+
 std::vector<FencedFile> fenced_files(const Lines& document) {
   std::vector<FencedFile> out;
   std::set<std::string> shown;
@@ -497,7 +535,7 @@ std::vector<FencedFile> fenced_files(const Lines& document) {
     if (name.empty()) add_files_in_sentences(document, floor, open, mentioned);
     if (!name.empty()) out.push_back({std::move(name), open, at});
     for (std::string& other : mentioned) {
-      if (may_have_file(begin.info, document.span(open + 1, at), other))
+      if (may_have_file(document[open], document.span(open + 1, at), other))
         out.push_back({std::move(other), open, at, true});
     }
     floor = at + 1;

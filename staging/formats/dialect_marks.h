@@ -122,6 +122,15 @@ struct FencedFile {
 /// is uncertain, or if two fences name the same file.
 [[nodiscard]] std::vector<FencedFile> fenced_files(const Lines& document);
 
+/// Returns the file that the fence at line `at` may have, next to other edits; empty if nothing
+/// says so. Its first line or the line before it names the file or announces it as new.
+[[nodiscard]] std::string shown_file_at(const Lines& document, size_t at, size_t floor);
+
+/// True if a fence may have all of the file `name`. One of a shell has commands, unless the file is
+/// a script that these do not run. `fence`: its first line.
+[[nodiscard]] bool may_have_file(std::string_view fence, std::string_view content,
+                                 std::string_view name);
+
 /// A whole file that has fences itself, in a fence of more signs.
 struct NestedFile {
   size_t end = 0;        ///< the line after the fence, or after what was read of it

@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -491,6 +492,33 @@ bool is_in_hunk(const EditSet& set, size_t line) {
   });
 }
 
+/// True if a file of the set may have the name. A file of an unclear name may have any.
+bool may_edit(const EditSet& set, std::string_view name) {
+  if (name.starts_with("./")) name.remove_prefix(2);
+  const auto is_end = [](std::string_view path, std::string_view end) {
+    return path == end || (path.ends_with(end) && path[path.size() - end.size() - 1] == '/');
+  };
+  return std::ranges::any_of(set.files, [&](const FileEdit& file) {
+    const std::array<std::string_view, 2> paths = {file.path, file.new_path};
+    return file.path.empty() || std::ranges::any_of(paths, [&](std::string_view path) {
+             return !path.empty() && (is_end(path, name) || is_end(name, path));
+           });
+  });
+}
+
+/// Refuses the fences next to edits that may be whole files.
+Result<void> check_shown(const EditSet& set, const std::vector<ShownFile>& shown) {
+  std::vector<UnreadLine> left;
+  for (const ShownFile& file : shown) {
+    const bool is_known = may_edit(set, file.name) || is_in_hunk(set, file.fence.line + 1);
+    if (!is_known) left.push_back(file.fence);
+  }
+  if (left.empty()) return {};
+  return unread(left,
+                "this fence names a file and was not read, so nothing was: next to other edits, "
+                "write a new file as a patch or a block, or take the fence out");
+}
+
 Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat format,
                              const ReadOptions& options, JsonReader read_json) {
   const EditFormat asked = format == EditFormat::kAuto ? answer.format() : format;
@@ -542,6 +570,8 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
         "this looks like an edit and was not read, so nothing was; write it in one of the "
         "formats, or take it out");
   }
+  // With filters, a shown file may be of an edit that they leave out.
+  if (options.filters.empty()) GALLEY_TRY(check_shown(*set, answer.shown));
   return set;
 }
 
