@@ -152,7 +152,7 @@ void resolve_pair(const std::string& old_name, const std::string& new_name, Edit
   edit.other_path = old_is_prefixed ? old_rest : std::string_view(old_name);
   if (edit.path == edit.other_path) edit.other_path.clear();
   note(set, edit, "names_differ",
-       "the --- and +++ lines name different files; the one that exists was taken");
+       "the --- and +++ lines name different files; the one that exists is meant");
 }
 
 }  // namespace
