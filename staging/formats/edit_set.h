@@ -157,6 +157,9 @@ struct EditSet {
   std::vector<Leniency> leniencies;
   std::vector<std::shared_ptr<const std::string>> texts;
   bool is_reversed = false;  ///< reversed by -R
+  std::string directory;     ///< --directory, which the paths of `files` begin with
+  /// Whether --include and --exclude take a path; empty: all.
+  std::function<bool(const std::string&)> is_wanted;
 
   /// Takes ownership of `text`. Returns a view of it, which is valid as long as the set or one of
   /// its copies.

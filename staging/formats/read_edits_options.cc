@@ -66,11 +66,11 @@ const std::string& target_of(const FileEdit& edit) {
   return edit.new_path.empty() ? edit.path : edit.new_path;
 }
 
-bool is_wanted(const FileEdit& edit, const ReadOptions& options) {
+bool is_wanted(const std::string& path, const std::vector<ReadOptions::Filter>& filters) {
   bool has_include = false;
-  for (const ReadOptions::Filter& filter : options.filters) {
+  for (const ReadOptions::Filter& filter : filters) {
     // As git's wildmatch without WM_PATHNAME: '*' also matches '/'.
-    if (fnmatch(filter.pattern.c_str(), target_of(edit).c_str(), 0) == 0) return filter.include;
+    if (fnmatch(filter.pattern.c_str(), path.c_str(), 0) == 0) return filter.include;
     has_include = has_include || filter.include;
   }
   return !has_include;
@@ -152,9 +152,13 @@ EditSet narrowed(EditSet set, const ReadOptions& options) {
       put_below(edit.other_path, directory);
       put_below(edit.other_new_path, directory);
     }
+    set.directory = directory;
   }
   if (!options.filters.empty()) {
-    std::erase_if(set.files, [&](const FileEdit& edit) { return !is_wanted(edit, options); });
+    set.is_wanted = [filters = options.filters](const std::string& path) {
+      return is_wanted(path, filters);
+    };
+    std::erase_if(set.files, [&](const FileEdit& edit) { return !set.is_wanted(target_of(edit)); });
   }
   return set;
 }

@@ -114,6 +114,15 @@ bool EditSelection::select(const FileEdit& edit, FileEdit& selected) {
   return !selected.hunks.empty() || !selected.text_edits.empty();
 }
 
+bool EditSelection::may_mean(const std::string& path) const {
+  const auto names_file = [&path](const Name& name) { return pathspec_names(name.whole, path); };
+  const auto names_part = [&](const Name& name) {
+    return names_file(name) || (!name.hunk.empty() && pathspec_names(name.path, path));
+  };
+  return std::none_of(except_.begin(), except_.end(), names_file) &&
+         (only_.empty() || std::any_of(only_.begin(), only_.end(), names_part));
+}
+
 std::vector<std::string> EditSelection::unmatched() const {
   std::vector<std::string> names;
   for (const std::vector<Name>* list : {&only_, &except_}) {

@@ -26,6 +26,8 @@ class EditSelection {
   /// Puts the selected part of `edit` into `selected`. Returns false if nothing is selected.
   /// Records which names matched.
   bool select(const FileEdit& edit, FileEdit& selected);
+  /// Whether the names take a file that no edit names. A hunk in a name is not compared.
+  [[nodiscard]] bool may_mean(const std::string& path) const;
   /// The names of `only` and `except` that have not matched anything so far, as given.
   [[nodiscard]] std::vector<std::string> unmatched() const;
 

@@ -49,11 +49,12 @@ bool has_old_lines(const FileEdit& edit) {
 /// Stages one part of a document: first computes everything in a plan, then stages the plan.
 class Stager {
  public:
-  /// `selection`, `help` and `outcome` belong to the whole document.
-  Stager(Overlay& overlay, const StageOptions& options, bool is_reversed, EditSelection& selection,
-         SearchHelp& help, EditOutcome& outcome)
+  /// `document`, `selection`, `help` and `outcome` belong to the whole document.
+  Stager(Overlay& overlay, const StageOptions& options, const EditSet& document,
+         EditSelection& selection, SearchHelp& help, EditOutcome& outcome)
       : options_(options),
-        is_reversed_(is_reversed),
+        document_(document),
+        is_reversed_(document.is_reversed),
         selection_(selection),
         help_(help),
         plan_(overlay),
@@ -181,7 +182,7 @@ class Stager {
                                   : "'" + missing.path + "' does not exist, but '" + other->str() +
                                         "' does: name that file if it is meant";
     missing.message = named + missing.message.substr(missing.message.find(';'));
-    if (!is_itself) outcome_.files.back().nearby = other->str();
+    if (!is_itself && may_mean(*other)) outcome_.files.back().nearby = other->str();
     return false;
   }
 
@@ -254,6 +255,19 @@ class Stager {
     return editable_path(text, options_.root);
   }
 
+  /// Whether the options let an edit mean a file that it does not name.
+  [[nodiscard]] bool may_mean(const RelPath& path) const {
+    const std::string& directory = document_.directory;
+    const bool has_all = directory == "/" || (options_.root + "/").starts_with(directory + "/");
+    if (!directory.empty() && !has_all) {
+      // The directory alone may be the root, which is not editable.
+      const auto inside = safe_path(directory + "/f");
+      if (!inside || !path.is_below(inside->parent())) return false;
+    }
+    return (!document_.is_wanted || document_.is_wanted(path.str())) &&
+           selection_.may_mean(path.str());
+  }
+
   /// Returns the intended path: the named one or, if it does not exist, the only file with a
   /// similar name that has the edit's lines.
   Result<RelPath> meant_path(const FileEdit& edit) {
@@ -266,7 +280,7 @@ class Stager {
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
     if (there.kind != FileKind::kAbsent || !why_left_out(named).empty()) return named;
     const std::vector<RelPath> nearly = meant_.candidates(edit, named);
-    if (nearly.size() != 1) return named;
+    if (nearly.size() != 1 || !may_mean(nearly.front())) return named;
     outcome_.leniencies.push_back({"file_guessed",
                                    "'" + named.str() +
                                        "' does not exist; the edit was taken for '" +
@@ -278,7 +292,8 @@ class Stager {
   /// Returns the path for hunks that do not name their file.
   Result<RelPath> nameless_path(const FileEdit& edit) {
     const std::vector<RelPath> found = meant_.candidates(edit, RelPath::root());
-    if (found.size() == 1 && options_.match.last_step > MatchStep::kOffset) {
+    const bool is_clear = found.size() == 1 && may_mean(found.front());
+    if (is_clear && options_.match.last_step > MatchStep::kOffset) {
       outcome_.leniencies.push_back({"file_guessed",
                                      "no name says which file the hunks are for; '" +
                                          found.front().str() + "' is the one file that fits",
@@ -307,6 +322,9 @@ class Stager {
     auto first = safe_path(edit.path);
     auto second = safe_path(edit.other_path);
     if (!second || (first && *first == *second)) return first;
+    // Options that take only one of the names choose it.
+    const bool may_second = may_mean(*second);
+    if (first ? may_mean(*first) != may_second : !may_second) return may_second ? second : first;
     GALLEY_ASSIGN(const PlannedFile other, plan_.current(*second));
     if (other.kind == FileKind::kAbsent) return first;
     if (!first) return second;
@@ -588,6 +606,7 @@ class Stager {
   }
 
   const StageOptions& options_;
+  const EditSet& document_;
   bool is_reversed_;
   EditSelection& selection_;
   SearchHelp& help_;
@@ -642,7 +661,7 @@ Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
   for (size_t begin = 0; begin < files.size() || begin == 0;) {
     size_t end = begin;
     while (end < files.size() && files[end].part == files[begin].part) ++end;
-    Stager stager(overlay, options, edits.is_reversed, selection, help, outcome);
+    Stager stager(overlay, options, edits, selection, help, outcome);
     GALLEY_ASSIGN(const bool fits, stager.plan(files.subspan(begin, end - begin)));
     outcome.is_complete = outcome.is_complete && fits;
     const bool is_last = end == files.size();

@@ -63,6 +63,72 @@ class Selection(Names):
         self.assertEqual(self.read("r.yaml"), "\n".join(lines) + "\n")
 
 
+class Guesses(Names):
+    """A file that an edit does not name is taken only where the options let the edit reach."""
+
+    PATCH = b"--- a/pkg/conf\n+++ b/pkg/conf\n@@ -1,3 +1,3 @@\n a=1\n-b=2\n+b=9\n c=3\n"
+    OLD, NEW = "a=1\nb=2\nc=3\n", "a=1\nb=9\nc=3\n"
+
+    def test_a_guess_passes_the_filters_that_the_named_path_passes(self):
+        for option, value in (("--include", "pkg/*"), ("--exclude", "conf"), ("--only", "pkg"), ("--directory", "vendor")):
+            with self.subTest(option=option):
+                self.write("conf", self.OLD)
+                self.write("pkg/other", "other\n")
+                refused = json.loads(self.galley("--json", "apply", option, value, stdin=self.PATCH, expect=1).stdout)
+                self.assertEqual(refused["edits"]["files"][0]["refusal"]["reason"], "patch.file_not_found")
+                self.assertEqual(self.read("conf"), self.OLD)
+
+    def test_a_guess_within_them_is_taken(self):
+        for options in ([], ["--exclude", "pkg/x"], ["--include", "*"], ["--only", "*"], ["--directory", "."],
+                        ["--directory", self.work]):
+            with self.subTest(options=options):
+                self.write("conf", self.OLD)
+                self.galley("apply", *options, stdin=self.PATCH, expect=0)
+                self.assertEqual(self.read("conf"), self.NEW)
+        (self.work / "conf").unlink()
+        for directory in ("vendor", "vendor/", self.work / "vendor"):
+            with self.subTest(directory=directory):
+                self.write("vendor/conf", self.OLD)
+                self.galley("apply", "--directory", directory, stdin=self.PATCH, expect=0)
+                self.assertEqual(self.read("vendor/conf"), self.NEW)
+
+    def test_a_directory_above_the_workspace_has_all_of_it(self):
+        for directory in (self.work.parent, f"{self.work.parent}/", "/"):
+            with self.subTest(directory=directory):
+                self.write("conf", self.OLD)
+                named = str((self.work / "pkg/conf").relative_to(directory)).encode()
+                patch = self.PATCH.replace(b"pkg/conf", named)
+                self.galley("apply", "--directory", directory, stdin=patch, expect=0)
+                self.assertEqual(self.read("conf"), self.NEW)
+
+    def test_of_two_names_only_the_one_that_the_options_take(self):
+        patch = self.PATCH.replace(b"a/pkg", b"src").replace(b"b/pkg", b"src")  # src/conf, or conf with -p1
+        for options, expected in ((["--only", "conf"], 1), (["--only", "src/conf"], 0), ([], 0)):
+            with self.subTest(options=options):
+                self.write("src/conf", self.OLD)
+                said = json.loads(self.galley("--json", "apply", *options, stdin=patch, expect=expected).stdout)
+                self.assertEqual(self.read("src/conf"), self.OLD if expected else self.NEW)
+                if expected:
+                    self.assertEqual(said["edits"]["files"][0]["refusal"]["reason"], "patch.file_not_found")
+
+    def test_a_correction_is_one_that_the_options_take(self):
+        self.write("src/conf", self.OLD)
+        patch = self.PATCH.replace(b"pkg/conf", b"conf")
+        for options, has_one in ((["--strict"], True), (["--include", "conf"], False)):
+            with self.subTest(options=options):
+                said = json.loads(self.galley("--json", "apply", *options, stdin=patch, expect=1).stdout)
+                self.assertEqual("correction" in said["edits"], has_one, said)
+
+    def test_hunks_without_a_name_stay_below_the_directory(self):
+        self.write("conf", self.OLD)
+        self.write("vendor/other", "other\n")
+        text = b"In `conf`:\n\n" + self.PATCH[self.PATCH.index(b"@@"):]
+        self.galley("apply", "--directory", "vendor", stdin=text, expect=(1, 2))
+        self.assertEqual(self.read("conf"), self.OLD)
+        self.galley("apply", stdin=text, expect=0)
+        self.assertEqual(self.read("conf"), self.NEW)
+
+
 class Quotes(Names):
     def test_quoted_names_in_an_apply_patch_document(self):
         self.write(" old name", "one\n")
