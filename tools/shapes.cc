@@ -27,11 +27,23 @@ std::string joined_names(const Json& names, const char* last) {
   return out;
 }
 
-/// A sentence for alternatives that are lists of required members; empty for other alternatives.
-std::string alternatives(const Json& schema) {
+/// Whether each alternative is a list of required members and nothing else.
+bool are_lists_of_members(const Json& alternatives) {
+  return std::all_of(alternatives.begin(), alternatives.end(), [](const Json& branch) {
+    return branch.is_object() && branch.size() == 1 && branch.contains("required");
+  });
+}
+
+/// A sentence for a keyword with alternatives: about required members in words, else as JSON.
+std::string alternatives(const std::string& keyword, const Json& schema) {
+  constexpr size_t kMostBytes = 4096;
+  if (keyword == "allOf" || !are_lists_of_members(schema)) {
+    const std::string text = Json{{keyword, schema}}.dump();
+    return text.size() > kMostBytes ? " More is required: a wrong call is told what."
+                                    : " The arguments also match " + text + ".";
+  }
   std::string out;
   for (const Json& branch : schema) {
-    if (!branch.is_object() || branch.size() != 1 || !branch.contains("required")) return {};
     out += (out.empty() ? "" : "; or ") + joined_names(branch["required"], " and ");
   }
   return " Needs " + out + ".";
@@ -46,13 +58,8 @@ struct PlainTool {
 
 PlainTool plain_tool(const ToolInfo& info) {
   PlainTool plain{schema_of(info.input_schema), info.description};
-  for (const char* keyword : {"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum"}) {
-    if (!plain.parameters.contains(keyword)) continue;
-    const bool is_choice =
-        keyword == std::string_view("anyOf") || keyword == std::string_view("oneOf");
-    if (is_choice) plain.description += alternatives(plain.parameters[keyword]);
-    plain.parameters.erase(keyword);
-  }
+  plain.description += take_alternatives(plain.parameters);
+  for (const char* keyword : {"not", "if", "then", "else", "enum"}) plain.parameters.erase(keyword);
   return plain;
 }
 
@@ -185,7 +192,7 @@ Json nachos_manifest(const ToolInfo& info) {
 /// TENEX lists required members, not alternatives. Of alternatives the first one is shown.
 Json tenex_definition(const ToolInfo& info) {
   Json schema = schema_of(info.input_schema);
-  if (schema.contains("anyOf") && !alternatives(schema["anyOf"]).empty()) {
+  if (schema.contains("anyOf") && are_lists_of_members(schema["anyOf"])) {
     const Json first = schema["anyOf"][0]["required"];
     schema.erase("anyOf");
     for (const Json& name : first) schema["required"].push_back(name);
@@ -387,6 +394,16 @@ std::string_view error_code_in(const ToolShape& shape, const ToolError& error) {
 
 std::string error_line_in(const ToolShape& shape, const ToolError& error) {
   return std::string(error_code_in(shape, error)) + ": " + error.message;
+}
+
+std::string take_alternatives(Json& schema) {
+  std::string said;
+  for (const char* keyword : {"anyOf", "oneOf", "allOf"}) {
+    if (!schema.contains(keyword)) continue;
+    said += alternatives(keyword, schema[keyword]);
+    schema.erase(keyword);
+  }
+  return said;
 }
 
 std::string name_without_dots(std::string_view name) {

@@ -45,6 +45,10 @@ Result<const ToolShape*> tool_shape_named(std::string_view name);
 /// An error as one text: its name in the shape, a colon and its message.
 [[nodiscard]] std::string error_line_in(const ToolShape& shape, const ToolError& error);
 
+/// Removes anyOf, oneOf and allOf at the top level of a schema, which interfaces of models refuse.
+/// Returns sentences with their content for the tool's description; may be empty.
+[[nodiscard]] std::string take_alternatives(nlohmann::ordered_json& schema);
+
 /// A tool's name for systems that allow no dots: `fs.read` is `fs_read`.
 [[nodiscard]] std::string name_without_dots(std::string_view name);
 

@@ -17,6 +17,7 @@
 #include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
+#include "tools/shapes.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -308,6 +309,8 @@ bool WorkspaceFeatures::commits_by_itself() const {
 /// The definition of a tool for clients.
 ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   ordered_json input = ordered_json::parse(info.input_schema);
+  // Clients pass definitions on to models, whose interfaces refuse alternatives at the top level.
+  const std::string alternatives = take_alternatives(input);
   if (takes_tx(info)) {
     input["properties"]["tx"] = {{"type", "string"}};
   }
@@ -325,7 +328,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   ordered_json tool;
   tool["name"] = options_.prefix + info.name;
   tool["title"] = info.title;
-  tool["description"] = info.description;
+  tool["description"] = info.description + alternatives;
   tool["inputSchema"] = std::move(input);
   tool["outputSchema"] = answer_schema(std::move(output));
   const bool is_held = !commits_by_itself() && !info.annotations.open_world;

@@ -84,6 +84,41 @@ class Handshake(McpCase):
             sizes[tool["name"]] = len(json.dumps(tool, separators=(",", ":"), ensure_ascii=False).encode()) + 1
         self.assertLessEqual(sum(sizes.values()), 12_000, sizes)
 
+    def test_input_schemas_have_no_alternatives_at_the_top_level(self):
+        for profile in ("claude", "openai", "gemini", "mcp-fs", "native", "sage", "tenex"):
+            for tool in self.connect("--profile", profile).ask("tools/list")["result"]["tools"]:
+                self.assertFalse({"anyOf", "oneOf", "allOf"} & tool["inputSchema"].keys(), (profile, tool["name"]))
+        client = self.connect()
+        tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+        self.assertTrue(tools["Read"]["description"].endswith(" Needs file; or file_path."))
+        wrong = client.call("Read", offset=1)  # the calls are judged by the whole schema
+        self.assertEqual(wrong["structuredContent"]["error"]["reason"], "args.schema")
+
+    def add_tool(self, **schemas):
+        folder = self.scratch / "pack"
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps({
+            "name": "pack-t", "version": "1.0.0", "type": "tool", "provides": {"tool": "t"}, "description": "For a test.",
+            "executable": "run", **schemas}))
+        (folder / "run").write_text("#!/bin/sh\nprintf '{\"ok\": true, \"data\": {}}'\n")
+        (folder / "run").chmod(0o755)
+        self.galley("tools", "add", folder, expect=0)
+
+    def tool(self, name):
+        return next(tool for tool in self.connect().ask("tools/list")["result"]["tools"] if tool["name"] == name)
+
+    def test_arguments_that_only_alternatives_describe_are_in_the_description(self):
+        branches = [{"properties": {"kind": {"const": "a"}, "path": {"type": "string"}}, "required": ["path"]},
+                    {"properties": {"kind": {"const": "b"}, "line": {"type": "integer"}}, "required": ["line"]}]
+        rest = {"type": "object", "properties": {"kind": {"type": "string"}}, "if": {"required": ["x"]},
+                "then": {"required": ["y"]}, "not": {"required": ["z"]}}
+        self.add_tool(input_schema={**rest, "oneOf": branches})
+        shown = self.tool("t")
+        rest["properties"]["tx"] = {"type": "string"}
+        self.assertEqual(shown["inputSchema"], rest)
+        said = json.dumps({"oneOf": branches}, separators=(",", ":"))
+        self.assertEqual(shown["description"], f"For a test. The arguments also match {said}.")
+
     def test_a_prefix_keeps_names_apart_from_those_of_the_agent(self):
         client = self.connect("--prefix", "galley_")
         names = [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]]
