@@ -354,6 +354,9 @@ ordered_json failed_result(const ToolError& error) {
 ordered_json failed_result(const Error& error) { return failed_result(tool_error_from(error)); }
 
 ordered_json answer_schema(ordered_json of_success) {
+  // call_result() adds it to any answer.
+  if (of_success.contains("properties"))
+    of_success["properties"]["not_utf8"] = {{"type", "object"}};
   ordered_json error;
   error["type"] = "object";
   error["properties"]["error"]["type"] = "object";

@@ -157,6 +157,21 @@ class Handshake(McpCase):
         self.assertIn({"type": "object", "properties": {"error": {"type": "object"}}, "required": ["error"]}, forms)
         self.assertEqual(list(wrong), ["error"])
 
+    def test_the_schema_of_answers_has_the_bytes_that_are_not_utf8(self):
+        (self.work / os.fsdecode(b"n\xe9.txt")).write_text("needle\n")
+        client = self.connect()
+        tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
+        for name, arguments in (("Glob", {"pattern": "*"}), ("Grep", {"pattern": "needle"})):
+            answer = client.call(name, **arguments)["structuredContent"]
+            self.assertEqual(list(answer["not_utf8"].values()), ["bukudHh0"])
+            known = tools[name]["outputSchema"]["anyOf"][0]["properties"]
+            self.assertEqual(answer.keys() - known.keys(), set())
+
+    def test_a_schema_of_answers_may_have_not_utf8_itself(self):
+        self.add_tool(output_schema={"type": "object", "properties": {"not_utf8": True}})
+        known = self.tool("t")["outputSchema"]["anyOf"][0]["properties"]
+        self.assertEqual(known["not_utf8"], {"type": "object"})
+
     def test_an_unknown_tool_is_an_error_of_the_protocol_and_a_wrong_argument_one_of_the_call(self):
         client = self.connect()
         unknown = client.ask("tools/call", {"name": "Raed", "arguments": {}})
