@@ -208,6 +208,9 @@ Performed perform_imports(const ListImports& list, ToolContext& context) {
     if (language.empty()) return WalkStep::kGoOn;
     const auto content = peek(context.overlay, path, kMaxImportFileBytes);
     if (!content && content.error().kind == ErrorKind::kQuota) return WalkStep::kGoOn;
+    if (!content && path != list.under && note_unreadable(content.error(), path, context)) {
+      return WalkStep::kGoOn;
+    }
     if (!content) return fail(content.error());
     if (table.is_full()) {
       is_cut = true;

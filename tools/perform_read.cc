@@ -69,9 +69,11 @@ class TreeBuilder {
 
   Result<ordered_json> children(const RelPath& directory, size_t depth = 1) {
     if (context_.is_over()) return fail(context_.interruption("name a smaller directory"));
-    GALLEY_ASSIGN(const auto entries, context_.overlay.list(directory));
+    const auto entries = context_.overlay.list(directory);
     ordered_json out = ordered_json::array();
-    for (const DirectoryEntry& entry : entries) {
+    if (!entries && depth > 1 && note_unreadable(entries.error(), directory, context_)) return out;
+    if (!entries) return fail(entries.error());
+    for (const DirectoryEntry& entry : *entries) {
       if (++count_ > kMaxListed) {
         return fail(ErrorKind::kQuota, "limit.listed",
                     "the tree has more than " + std::to_string(kMaxListed) +

@@ -147,6 +147,9 @@ Performed perform_references(const FindReferences& find, ToolContext& context) {
   const auto look = [&](const RelPath& path) -> Result<WalkStep> {
     const auto content = peek(context.overlay, path, kMaxCodeFileBytes);
     if (!content && content.error().kind == ErrorKind::kQuota) return WalkStep::kGoOn;
+    if (!content && path != find.under && note_unreadable(content.error(), path, context)) {
+      return WalkStep::kGoOn;
+    }
     if (!content) return fail(content.error());
     if (looks_binary(**content)) return WalkStep::kGoOn;
     return search.take(path, **content) ? WalkStep::kGoOn : WalkStep::kStop;

@@ -274,6 +274,9 @@ Performed perform_search(const SearchText& search, ToolContext& context) {
       ++skipped_tool_warning;
       return WalkStep::kGoOn;
     }
+    if (!content && path != search.under && note_unreadable(content.error(), path, context)) {
+      return WalkStep::kGoOn;
+    }
     if (!content) return fail(std::move(content.error()));
     if (looks_binary(**content)) return WalkStep::kGoOn;
     const auto matches = matches_in(matcher.for_text(**content), **content,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -168,6 +169,9 @@ struct ChangeTree {
       return WalkStep::kGoOn;
     };
     GALLEY_TRY(walk(context, from, true, visit));
+    if (!context.unreadable.empty()) {
+      return fail(os_error(EACCES, "cannot copy", context.unreadable.front()));
+    }
     GALLEY_TRY(overlay.make_directory(to, mode & kPermissionBits));
     for (const auto& [path, kind] : below) {
       GALLEY_ASSIGN(const RelPath tail, RelPath::parse(path.str().substr(from.str().size() + 1)));

@@ -150,6 +150,9 @@ struct ToolContext {
   /// Calls another tool with the same checks and its own record; empty: no tool can be called.
   std::function<ToolResult(const std::string& tool, const nlohmann::json& args)> call_tool{};
   RelPath cwd = RelPath::root();  ///< the folder of relative paths
+  /// Paths that a search left out, because the user may not read them. The executor names them in
+  /// a warning.
+  std::vector<std::string> unreadable{};
 
   [[nodiscard]] PathOrigin origin() const { return {root, cwd, agent}; }
   /// Whether the call has timed out or was asked to stop. Further changes of the tool are dropped.

@@ -1,6 +1,7 @@
 #include "tools/walk.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/ignore_rules.h"
@@ -26,11 +27,22 @@ TrackedPaths tracked_paths(const Directory& workspace) {
   });
 }
 
+}  // namespace
+
+bool note_unreadable(const Error& error, const RelPath& path, ToolContext& context) {
+  if (error.os_error != EACCES) return false;
+  context.unreadable.push_back(path.str());
+  return true;
+}
+
+namespace {
+
 class Walk {
  public:
-  Walk(ToolContext& context, bool include_ignored,
+  Walk(ToolContext& context, const RelPath& under, bool include_ignored,
        const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit)
       : context_(context),
+        under_(under),
         include_ignored_(include_ignored),
         visit_(visit),
         ignores_([&context](const RelPath& in) { return ignore_file(context.overlay, in); },
@@ -38,9 +50,11 @@ class Walk {
 
   Result<bool> directory(const RelPath& path) {
     if (context_.is_over()) return interruption();
-    GALLEY_ASSIGN(const std::vector<DirectoryEntry> entries, context_.overlay.list(path));
+    const auto entries = context_.overlay.list(path);
+    if (!entries && path != under_ && note_unreadable(entries.error(), path, context_)) return true;
+    if (!entries) return fail(entries.error());
     bool go_on = true;
-    for (const DirectoryEntry& entry : entries) {
+    for (const DirectoryEntry& entry : *entries) {
       GALLEY_ASSIGN(go_on, one(path, entry));
       if (!go_on) break;
     }
@@ -80,6 +94,7 @@ class Walk {
   }
 
   ToolContext& context_;
+  const RelPath& under_;
   bool include_ignored_;
   const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit_;
   IgnoreRules ignores_;
@@ -90,7 +105,7 @@ class Walk {
 
 Result<void> walk(ToolContext& context, const RelPath& under, bool include_ignored,
                   const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit) {
-  Walk walk(context, include_ignored, visit);
+  Walk walk(context, under, include_ignored, visit);
   GALLEY_TRY(walk.directory(under));
   return {};
 }

@@ -17,10 +17,14 @@ namespace galley {
 /// The next step of a walk after one path.
 enum class WalkStep : uint8_t { kGoOn, kSkipDirectory, kStop };
 
+/// Notes a path in the context, if the user may not read it. Returns whether it was: then the
+/// search goes on.
+bool note_unreadable(const Error& error, const RelPath& path, ToolContext& context);
+
 /// Visits everything below `under` in the proposed tree, sorted, each directory before its entries.
-/// It leaves out protected directories and files that the context may not show. Without
-/// `include_ignored` it also leaves out paths that .gitignore files on the way ignore. It does not
-/// follow links.
+/// It leaves out protected directories, files that the context may not show, and what is in a
+/// directory that note_unreadable() noted, if it is not `under`. Without `include_ignored` it also
+/// leaves out paths that .gitignore files on the way ignore. It does not follow links.
 /// Errors: kTimeout, reason `tool.timeout`; kQuota, reason `limit.walk`, beyond kMaxWalkedPaths.
 Result<void> walk(ToolContext& context, const RelPath& under, bool include_ignored,
                   const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit);

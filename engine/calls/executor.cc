@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+constexpr std::string_view kUnreadable = "left out, because you may not read it: ";
 constexpr std::string_view kUnrecordedCall = "this call is not in the audit log: ";
 constexpr size_t kMaxCalls = 100'000;  // calls in one document
 
@@ -94,16 +95,32 @@ ToolCall ToolCall::parse(std::string tool, std::string_view args_text) {
   return call;
 }
 
+namespace {
+
+const std::string* warning_that_begins(std::string_view begin, const ToolResult& result) {
+  const auto& all = result.meta.warnings;
+  const auto found = std::find_if(all.begin(), all.end(), [begin](const std::string& warning) {
+    return warning.starts_with(begin);
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::string unrecorded_warning(const Error& why) {
   return std::string(kUnrecordedCall) + why.message;
 }
 
 const std::string* unrecorded_warning(const ToolResult& result) {
-  const auto& all = result.meta.warnings;
-  const auto found = std::find_if(all.begin(), all.end(), [](const std::string& warning) {
-    return warning.starts_with(kUnrecordedCall);
-  });
-  return found == all.end() ? nullptr : &*found;
+  return warning_that_begins(kUnrecordedCall, result);
+}
+
+std::string unreadable_warning(const std::string& paths) {
+  return std::string(kUnreadable) + paths;
+}
+
+const std::string* unreadable_warning(const ToolResult& result) {
+  return warning_that_begins(kUnreadable, result);
 }
 
 Result<std::vector<ToolCall>> parse_calls(std::string_view text) {

@@ -52,6 +52,10 @@ struct ToolCall {
 [[nodiscard]] std::string unrecorded_warning(const Error& why);
 /// Returns that warning of a result, or null.
 [[nodiscard]] const std::string* unrecorded_warning(const ToolResult& result);
+/// The warning in the answer of a search that left out paths, which the user may not read.
+[[nodiscard]] std::string unreadable_warning(const std::string& paths);
+/// Returns that warning of a result, or null.
+[[nodiscard]] const std::string* unreadable_warning(const ToolResult& result);
 
 /// Parses a `--format calls` document: `[{"tool": "...", "args": {...}}, …]`.
 /// Errors: kInvalid, reason `calls.malformed`, with the JSON Pointer of the invalid value.

@@ -494,6 +494,11 @@ ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadN
       result.meta.warnings.push_back(std::move(note));
     }
   }
+  if (result.ok && !context.unreadable.empty()) {
+    constexpr size_t kMostNamed = 10;
+    result.meta.warnings.push_back(unreadable_warning(join_some(context.unreadable, kMostNamed)));
+    if (notes != nullptr) notes->forbid_caching();  // they do not have what was left out
+  }
   if (result.ok) judge_result(attempt.entry, context, time, result);
   return result;
 }

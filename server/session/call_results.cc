@@ -432,6 +432,9 @@ ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, co
   }
   if (!result.ok) return failed_result(*result.error);
   std::string text = text_of_data(*result.data, tool, tx);
+  if (const std::string* unreadable = unreadable_warning(result)) {
+    text += (text.empty() || text.ends_with('\n') ? "" : "\n") + printable_line(*unreadable) + "\n";
+  }
   ordered_json structured = with_page_of_file(concise(*result.data), tool);
   for (const std::string& question : questions) {
     structured["needsApproval"].push_back(question);

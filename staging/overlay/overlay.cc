@@ -315,7 +315,14 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
                          (opened.error().os_error == ENOENT || opened.error().os_error == ENOTDIR);
     if (!opened && !is_gone) return fail(opened.error());
     if (opened) {
-      GALLEY_ASSIGN(listing.names, (*opened)->list());
+      auto names = (*opened)->list();
+      if (!names) {
+        Error error = std::move(names.error());
+        error.message = "'" + directory.str() + "': " + error.message;
+        error.path = directory.str();
+        return fail(std::move(error));
+      }
+      listing.names = *std::move(names);
     }
   }
   return &listings_.emplace(directory, std::move(listing)).first->second;

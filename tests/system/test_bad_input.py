@@ -266,6 +266,51 @@ class Environment(SystemCase):
         self.assert_one_clear_message(result)
         self.assertEqual(snapshot(self.work, with_times=True), before)
 
+    def test_a_search_leaves_out_what_the_user_may_not_read_and_names_it(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become somebody else")
+        os.chmod(self.scratch, 0o755)
+        shutil.rmtree(self.work)
+        (self.work / "closed" / "inner").mkdir(parents=True)
+        (self.work / "open").mkdir()
+        for name in ("open/a.py", "open/closed.py", "closed/b.py"):
+            (self.work / name).write_text("import needle\n")
+        for path in (self.work, self.work / "open", self.work / "open" / "a.py"):
+            os.chown(path, 65534, 65534)
+        os.chmod(self.work / "closed", 0o700)
+        os.chmod(self.work / "open" / "closed.py", 0o600)
+        program = self.scratch / "galley"
+        shutil.copy(GALLEY, program)
+        home = self.scratch / "home"
+        home.mkdir()
+        os.chown(home, 65534, 65534)
+
+        def call(tool, expect=0, **arguments):
+            ran = subprocess.run(
+                [program, "-C", self.work, "--json", "call", "--profile", "mcp-fs" if "_" in tool else "native", tool,
+                 json.dumps(arguments)],
+                capture_output=True, check=False, user=65534, group=65534, extra_groups=[], cwd="/",
+                env={**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)})
+            self.assertEqual(ran.returncode, expect, ran.stdout + ran.stderr)
+            return json.loads(ran.stdout)
+
+        subprocess.run([program, "-C", self.work, "begin"], check=True, capture_output=True, user=65534, group=65534,
+                       extra_groups=[], cwd="/", env={**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)})
+        closed = "left out, because you may not read it: "
+        found = call("Grep", pattern="needle")
+        self.assertEqual(found["data"]["filenames"], ["open/a.py"])
+        self.assertEqual(found["meta"]["warnings"], [closed + "closed, open/closed.py"])
+        found = call("Glob", pattern="*.py")
+        self.assertEqual(found["data"]["filenames"], ["open/a.py", "open/closed.py"])
+        self.assertEqual(found["meta"]["warnings"], [closed + "closed"])
+        self.assertNotIn("warnings", call("Glob", pattern="*.py", path="open")["meta"])
+        self.assertEqual(call("directory_tree", path=".")["meta"]["warnings"], [closed + "closed"])
+        # What a call names must be readable, and the error says what is not.
+        for tool, arguments in (("Grep", {"pattern": "needle", "path": "closed"}),
+                                ("Grep", {"pattern": "needle", "path": "open/closed.py"})):
+            refused = call(tool, expect=1, **arguments)["error"]
+            self.assertIn(arguments["path"], refused["message"])
+
     def in_small_file_system(self, script, size):
         need_own_mounts()
         mount = self.scratch / "small"
