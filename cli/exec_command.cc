@@ -24,6 +24,7 @@
 #include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/process_streams.h"
 #include "staging/sandbox/sandbox_denials.h"
+#include "tools/perform.h"
 
 namespace galley {
 namespace {
@@ -151,7 +152,9 @@ Result<Command> command_of(Session& session, OutputView& view) {
 }
 
 Json result_json(const CommandResult& result, const std::string& tx) {
-  Json document = {{"schema", "galley.exec/1"}, {"ok", result.succeeded()}, {"tx", tx}};
+  const std::optional<Error> refusal = refusal_of_effects(result);
+  const bool is_ok = result.succeeded() && !refusal;
+  Json document = {{"schema", "galley.exec/1"}, {"ok", is_ok}, {"tx", tx}};
   if (result.exit_code) document["exit_code"] = *result.exit_code;
   if (result.exit_signal) document["signal"] = *result.exit_signal;
   document["level"] = sandbox_level_name(result.level);
@@ -166,6 +169,9 @@ Json result_json(const CommandResult& result, const std::string& tx) {
     const Error error = result.breach->error();
     document["reason"] = error.reason;
     document["message"] = error.message;
+  } else if (refusal) {
+    document["reason"] = refusal->reason;
+    document["message"] = refusal->message;
   }
   const auto lost = result.losses();
   if (!lost.empty()) document["lost"] = lost;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "tools/tool.h"
 
 namespace galley {
+
+struct CommandResult;
 
 /// The paths and programs that an operation names before it runs.
 Result<Intent> intent_of(const Operation& operation);
@@ -35,6 +38,9 @@ Performed perform_agents(const FindAgents& find, ToolContext& context);
 Performed perform_tree_change(const Operation& operation, ToolContext& context);
 [[nodiscard]] ToolResult perform_edit(const EditFiles& edit, ToolContext& context);
 [[nodiscard]] ToolResult perform_command(const RunCommand& run, ToolContext& context);
+/// Why nothing that a command changed is staged, reason `command.effects`. Returns nullopt if no
+/// effect was refused.
+[[nodiscard]] std::optional<Error> refusal_of_effects(const CommandResult& result);
 
 /// Refuses a file that is too large for Read and edits, which need several times its size.
 Result<void> check_read_size(const RelPath& path, const Node& node);

@@ -114,6 +114,15 @@ ordered_json command_data(const CommandResult& result, const RunLocation& where)
 
 }  // namespace
 
+std::optional<Error> refusal_of_effects(const CommandResult& result) {
+  if (result.refused.empty()) return std::nullopt;
+  const RefusedEffect& first = result.refused.front();
+  return Error{.kind = ErrorKind::kConflict,
+               .reason = "command.effects",
+               .message = "nothing that it changed is staged: '" + printable_line(first.path) +
+                          "' " + first.why};
+}
+
 ToolResult perform_command(const RunCommand& run, ToolContext& context) {
   if (context.commands == nullptr) {
     return denied("sandbox.unavailable",
@@ -137,12 +146,9 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
     error.details = std::make_shared<const ordered_json>(std::move(data));
     return ToolResult::failure(std::move(error));
   }
-  if (!result->refused.empty()) {
-    const RefusedEffect& first = result->refused.front();
-    ToolError error{
-        ToolErrorCode::kRuntime, "command.effects",
-        "nothing that it changed is staged: '" + printable_line(first.path) + "' " + first.why,
-        std::make_shared<const ordered_json>(std::move(data))};
+  if (const auto refusal = refusal_of_effects(*result)) {
+    ToolError error = tool_error_from(*refusal);
+    error.details = std::make_shared<const ordered_json>(std::move(data));
     return ToolResult::failure(std::move(error));
   }
   if (result->effects_staged) {

@@ -667,6 +667,13 @@ class Exec(SystemCase):
         self.assertIn(refusal, said.stderr.decode())
         self.assertEqual(said.stdout.count(b"a page"), 2)
 
+    def test_refused_effects_are_not_ok(self):
+        for options in (["--begin"], ["--commit"]):
+            ran = self.galley("--json", "exec", *options, "--", "sh", "-c", "mkfifo pipe; echo x > made", expect=1)
+            said = json.loads(ran.stdout)
+            self.assertEqual((said["ok"], said["reason"], said["staged"]), (False, "command.effects", False))
+            self.assertIn("'pipe'", said["message"])
+
     def test_programs_of_a_call_have_the_memory_of_their_tool(self):
         self.galley("begin", expect=0)
         line = ("for i in 1 2; do python3 -c 'import time; x = bytearray(700 << 20); time.sleep(600)' & done; "
