@@ -501,9 +501,14 @@ Result<std::unique_ptr<EgressProxy>> EgressProxy::start(std::vector<AllowedHost>
   return proxy;
 }
 
-std::map<std::string, std::string> proxy_environment() {
+std::map<std::string, std::string> proxy_environment(const std::vector<std::string>& hosts) {
   const std::string url = fmt::format("http://127.0.0.1:{}", kProxyPort);
-  const std::string own = "localhost,127.0.0.1,::1";
+  std::vector<std::string> direct = {"localhost", "127.0.0.1", "::1"};
+  for (const std::string& text : hosts) {
+    const auto host = parse_allowed_host(text);
+    if (host && !host->matches_children) std::erase(direct, host->name);
+  }
+  const std::string own = join(direct, ",");
   // NODE_USE_ENV_PROXY: Node's own requests obey the others only with it.
   return {{"HTTP_PROXY", url},        {"http_proxy", url}, {"HTTPS_PROXY", url},
           {"https_proxy", url},       {"NO_PROXY", own},   {"no_proxy", own},

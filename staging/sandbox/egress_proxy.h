@@ -70,8 +70,10 @@ class EgressProxy {
   [[nodiscard]] virtual std::vector<std::string> refused() const = 0;
 };
 
-/// The variables that name the proxy for a command.
-[[nodiscard]] std::map<std::string, std::string> proxy_environment();
+/// The variables that name the proxy for a command. Programs ask it for names of this machine only
+/// if they are allowed in `hosts`: the command has a loopback of its own.
+[[nodiscard]] std::map<std::string, std::string> proxy_environment(
+    const std::vector<std::string>& hosts);
 
 /// Returns a sentence about a refused host, for people.
 [[nodiscard]] std::string refused_host_text(std::string_view host_and_port);

@@ -84,7 +84,7 @@ std::map<std::string, std::string> scrubbed_environment(const SandboxOptions& op
     for (auto& [name, value] : deterministic_environment(fixed_time_library())) all[name] = value;
   }
   if (!command.hosts.empty() && !command.is_deterministic) {
-    for (const auto& [name, value] : proxy_environment()) all[name] = value;
+    for (const auto& [name, value] : proxy_environment(command.hosts)) all[name] = value;
   }
   for (const auto& [name, value] : command.environment) all[name] = value;
   return all;

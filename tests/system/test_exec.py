@@ -667,6 +667,22 @@ class Exec(SystemCase):
         self.assertIn(refusal, said.stderr.decode())
         self.assertEqual(said.stdout.count(b"a page"), 2)
 
+    def test_an_allowed_host_may_be_this_machine(self):
+        folder = self.scratch / "served"
+        folder.mkdir()
+        (folder / "page").write_text("a page\n")
+        port = serve_files(self, folder, "127.0.0.1")
+        (self.work / "galley.toml").write_text("[sandbox]\nnetwork = true\n")
+        self.galley("trust", expect=0)
+        self.galley("begin", expect=0)
+        for host, other in (("localhost", "127.0.0.1"), ("127.0.0.1", "localhost")):
+            with self.subTest(host=host):
+                lines = f"curl -sS http://{host}:{port}/page; echo $NO_PROXY"
+                ran = self.galley("exec", "--allow-host", f"{host}:{port}", "--", "sh", "-c", lines, expect=0)
+                self.assertEqual(ran.stdout.decode(), f"a page\n{other},::1\n")
+        ran = self.galley("exec", "--allow-host", f"*.localhost:{port}", "--", "sh", "-c", "echo $NO_PROXY", expect=0)
+        self.assertEqual(ran.stdout, b"localhost,127.0.0.1,::1\n")
+
     def test_refused_effects_are_not_ok(self):
         for options in (["--begin"], ["--commit"]):
             ran = self.galley("--json", "exec", *options, "--", "sh", "-c", "mkfifo pipe; echo x > made", expect=1)
