@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 #include "base/hash.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -147,11 +148,11 @@ HttpParse McpHttpDoor::parse(std::string_view bytes) const {
 }
 
 bool McpHttpDoor::is_admitted(const HttpRequest& request) const {
-  constexpr std::string_view kBearer = "Bearer ";
+  constexpr std::string_view kBearer = "bearer ";
   const std::string given = request.header("authorization");
   const bool has_token =
       options_.token.empty() ||
-      (given.starts_with(kBearer) &&
+      (to_lower(given).starts_with(kBearer) &&  // RFC 9110 11.1: the case of a scheme is free
        equal_in_constant_time(std::string_view(given).substr(kBearer.size()), options_.token));
   return has_token && options_.host.is_meant_by(request) &&
          options_.paths.contains(path_of(request));

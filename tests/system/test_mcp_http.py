@@ -345,6 +345,9 @@ class WrongRequests(HttpCase):
         cases = (
             (401, {"headers": {"Authorization": None}}, "Authorization: Bearer"),
             (401, {"headers": {"Authorization": "Bearer " + "0" * 64}}, "Authorization: Bearer"),
+            (200, {"headers": {"Authorization": f"bearer {server.token}"}}, "serverInfo"),
+            (200, {"headers": {"Authorization": f"BEARER {server.token}"}}, "serverInfo"),
+            (401, {"headers": {"Authorization": f"Bearer {server.token.upper()}"}}, "Authorization: Bearer"),
             (403, {"headers": {"Host": "evil.example"}}, "Host or Origin"),
             (403, {"headers": {"Host": f"evil.example:{port}", "Origin": f"http://evil.example:{port}"}}, "Host or Origin"),
             (403, {"headers": {"Origin": "https://evil.example"}}, "Host or Origin"),
