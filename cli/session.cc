@@ -173,12 +173,15 @@ Result<Transaction> Session::resume(const std::string& wanted) {
   return resume(*workspace, wanted);
 }
 
-Result<Transaction> Session::resume(Workspace& workspace, const std::string& id) {
-  // A run can be selected by its name.
+std::string id_of_transaction(Workspace& workspace, const std::string& name) {
   const StateDirectory* state = persistent_of(workspace).state();
-  const auto run =
-      state == nullptr || id.empty() ? Result<std::string>(id) : RunFolder::find(*state, id);
-  return workspace.resume(run ? *run : id, arguments_->global.agent, arguments_->global.message);
+  if (state == nullptr || name.empty()) return name;
+  return RunFolder::find(*state, name).value_or(name);
+}
+
+Result<Transaction> Session::resume(Workspace& workspace, const std::string& id) {
+  return workspace.resume(id_of_transaction(workspace, id), arguments_->global.agent,
+                          arguments_->global.message);
 }
 
 Result<Transaction> Session::resume_or_begin(bool stores) {

@@ -127,6 +127,9 @@ class Session {
   std::string outcome_;
 };
 
+/// Returns the id of the transaction of the run with this name, else the name itself.
+[[nodiscard]] std::string id_of_transaction(Workspace& workspace, const std::string& name);
+
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitNo = 1;
 inline constexpr int kExitMalformed = 2;

@@ -603,6 +603,18 @@ Result<int> run_begin(Session& session) {
   return kExitDone;
 }
 
+namespace {
+
+/// Whether `id` means a transaction that cannot be read, which `status` lists apart.
+bool names_unreadable(const Json& document, const std::string& id) {
+  const Json unreadable = document.value("unreadable", Json::array());
+  return std::any_of(unreadable.begin(), unreadable.end(), [&id](const Json& one) {
+    return one.get_ref<const std::string&>().starts_with(id);
+  });
+}
+
+}  // namespace
+
 Result<int> run_status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(auto stages, workspace->stages());
@@ -611,7 +623,9 @@ Result<int> run_status(Session& session) {
                 unreadable_text(session, *workspace, stages, document));
   const std::string& agent = session.arguments().global.agent;
   if (const std::string& wanted = session.arguments().tx; !wanted.empty()) {
-    std::erase_if(stages, [&](const auto& stage) { return !stage.id.starts_with(wanted); });
+    const std::string id = id_of_transaction(*workspace, wanted);
+    std::erase_if(stages, [&](const auto& stage) { return !stage.id.starts_with(id); });
+    if (stages.empty() && !names_unreadable(document, id)) GALLEY_TRY(workspace->resume(id, agent));
   }
   std::stable_sort(stages.begin(), stages.end(), [&](const auto& a, const auto& b) {
     return a.is_own(agent) && !b.is_own(agent);

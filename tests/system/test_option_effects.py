@@ -323,6 +323,14 @@ class Telling(SystemCase):
                 self.assertNotEqual(self.galley("log", *words, expect=0).stdout, whole)
         self.assertNotEqual(self.galley("log", "--agent", "two", expect=0).stdout, whole)
 
+    def test_the_status_of_an_unknown_transaction_is_refused(self):
+        self.galley("status", "--tx", "none", expect=1)
+        tx = self.galley("begin", expect=0).stdout.decode().strip()
+        for command in ("status", "diff"):
+            said = json.loads(self.galley("--json", command, "--tx", "none", expect=1).stdout)
+            self.assertEqual(said["reason"], "stage.not_found")
+        self.galley("status", "--tx", tx, expect=0)
+
     def test_turns_are_what_was_asked_for(self):
         for number, session in enumerate(("one", "two", "one")):
             self.put(f"{session}{number}", "--session", session, "-m", f"number {number}")

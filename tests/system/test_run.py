@@ -402,6 +402,8 @@ class WithoutItsTerminal(RunCase):
         self.assertTrue(self.is_supervisor(note["supervisor"]["pid"]))
         listed = self.open_transactions()[0]["run"]
         self.assertEqual((listed["name"], listed["live"], listed["attached"]), ("mine", True, False))
+        by_name = json.loads(self.galley("--json", "status", "--tx", "mine", expect=0).stdout)["transactions"]
+        self.assertEqual([one["run"]["name"] for one in by_name], ["mine"])
         again = self.attach("mine")
         again.expect(r"a line of the first window")
         again.type("cat kept.txt; exit 5\n")
