@@ -100,6 +100,22 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
          (is_top ? " --help' for a list of commands.\n" : " -h' for its options.\n");
 }
 
+/// Refuses options that have an effect only with another one. With `log`, -U means -p, as in git.
+void check_effects(const CLI::App& command, Arguments& arguments) {
+  const VerdictArguments& verdict = arguments.verdict;
+  if (!verdict.key.empty() && verdict.write.empty() && verdict.verify.empty()) {
+    throw CLI::RequiresError("--key", "--verdict or --verify");
+  }
+  const DiffArguments& diff = arguments.diff;
+  if (command.get_name() != "log" || diff.stat || diff.numstat || diff.name_status) return;
+  if (diff.context) arguments.patch = true;
+  if (arguments.patch) return;
+  for (const char* name : {"--word-diff", "--color-moved", "--ignore-all-space",
+                           "--ignore-space-change", "--side-by-side"}) {
+    if (command.get_option(name)->count() > 0) throw CLI::RequiresError(name, "--patch");
+  }
+}
+
 /// `galley help`: for all commands, or for the command, reason or key that the words name.
 ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) {
   ParsedCommandLine result;
@@ -243,6 +259,7 @@ ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>&
     if (!command->get_subcommands().empty()) {
       arguments.subcommand = command->get_subcommands().front()->get_name();
     }
+    check_effects(*command, arguments);
     if (arguments.command == "help") return help_of(table, arguments);
     result.arguments = arguments;
   } catch (const CLI::CallForHelp&) {

@@ -126,6 +126,7 @@ void add_edit_commands(OptionTable& table) {
     table.add_message(apply);
     table.add_dry_run(apply, "Do what preview does");
     table.add_transcript(apply);
+    apply->get_option("--transcript")->excludes(apply->get_option("--dry-run"));
     add_fix(table, apply);
   }
   if (CLI::App* stage = table.add("stage", "Put an edit into a transaction; commit it later",

@@ -323,6 +323,17 @@ class Telling(SystemCase):
                 self.assertNotEqual(self.galley("log", *words, expect=0).stdout, whole)
         self.assertNotEqual(self.galley("log", "--agent", "two", expect=0).stdout, whole)
 
+    def test_an_option_that_needs_another_is_refused_without_it(self):
+        self.put("a")
+        for option in ("--word-diff", "--color-moved", "-w", "-b", "--side-by-side"):
+            with self.subTest(option):
+                self.assertIn(b"requires --patch", self.galley("log", option, expect=2).stderr)
+                for shows in ("-p", "--stat"):
+                    self.galley("log", shows, option, expect=0)
+        self.assertEqual(self.galley("log", "-U5", expect=0).stdout, self.galley("log", "-p", "-U5", expect=0).stdout)
+        self.assertIn(b"requires --verdict or --verify", self.galley("check", "--key", "none", expect=2).stderr)
+        self.assertIn(b"--transcript", self.galley("apply", "-n", "--transcript", "t", "none", expect=2).stderr)
+
     def test_the_status_of_an_unknown_transaction_is_refused(self):
         self.galley("status", "--tx", "none", expect=1)
         tx = self.galley("begin", expect=0).stdout.decode().strip()
