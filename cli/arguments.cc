@@ -72,6 +72,13 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   if (missing != std::string::npos) what = "'" + what.substr(0, missing) + "' needs a value";
   const size_t doubled = what.find(": At Most 1 required ");
   if (doubled != std::string::npos) what = "'" + what.substr(0, doubled) + "' can be given once";
+  constexpr std::string_view kUnread = "Could not convert: ";
+  if (what.starts_with(kUnread)) {  // all options that are converted are numbers
+    const size_t equals = std::min(what.find(" = "), what.size());
+    const bool is_whole = what.find_first_not_of("0123456789", equals + 3) == what.npos;
+    what = "'" + what.substr(kUnread.size(), equals - kUnread.size()) +
+           (is_whole ? "' has too large a number" : "' takes a whole number, 0 or more");
+  }
   constexpr std::string_view kRequired = " is required";
   const CLI::Option* required =
       what.ends_with(kRequired)

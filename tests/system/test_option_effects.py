@@ -334,6 +334,14 @@ class Telling(SystemCase):
         self.assertIn(b"requires --verdict or --verify", self.galley("check", "--key", "none", expect=2).stderr)
         self.assertIn(b"--transcript", self.galley("apply", "-n", "--transcript", "t", "none", expect=2).stderr)
 
+    def test_a_number_that_is_none_is_refused_with_what_is_allowed(self):
+        for words in (("log", "-n", "-1"), ("log", "-n", "x"), ("diff", "-U", "x"), ("apply", "-p", "x", "f")):
+            with self.subTest(words):
+                said = self.galley(*words, expect=2).stderr.decode()
+                self.assertRegex(said, r"^galley: '--?[a-z]+' takes a whole number, 0 or more\n")
+        said = self.galley("diff", "-U", "9" * 12, expect=2).stderr.decode()
+        self.assertRegex(said, r"^galley: '--?[a-z]+' has too large a number\n")
+
     def test_the_status_of_an_unknown_transaction_is_refused(self):
         self.galley("status", "--tx", "none", expect=1)
         tx = self.galley("begin", expect=0).stdout.decode().strip()
