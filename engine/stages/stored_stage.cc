@@ -133,11 +133,18 @@ Result<StageHeader> read_stage_header(const StateDirectory& state, const Directo
 
 namespace {
 
-Result<void> write_stage_header(const WritableDirectory& directory, const StageHeader& about) {
-  return replace_file(
-      directory, "about",
+Result<std::string> stage_header_text(const StageHeader& about) {
+  std::string text =
       fmt::format("{}{}{}{}\n{}\n{}", kAboutMagic, about.begun_ns, about.session.empty() ? "" : " ",
-                  about.session, one_line(about.agent), about.message));
+                  about.session, one_line(about.agent), about.message);
+  if (text.size() > kMaxAboutBytes) {
+    return fail(
+        ErrorKind::kQuota, "limit.journal_text",
+        fmt::format("the reason (-m) of the transaction has {} bytes; with the names of its "
+                    "agent and session it may have {}",
+                    about.message.size(), kMaxAboutBytes));
+  }
+  return text;
 }
 
 }  // namespace
@@ -147,13 +154,15 @@ bool is_own(const StageHeader& about, const std::string& agent) {
 }
 
 Result<StoredStage> StoredStage::create(const StateDirectory& state, const StageHeader& about) {
+  GALLEY_ASSIGN(const std::string header, stage_header_text(about));
   GALLEY_ASSIGN(StageDirectory stage, StageDirectory::create(state));
   GALLEY_TRY(replace_file(stage.directory(), "overlay", encode_entries({})));
-  GALLEY_TRY(write_stage_header(stage.directory(), about));
+  GALLEY_TRY(replace_file(stage.directory(), "about", header));
   return of(state, std::move(stage));
 }
 
 Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageHeader& about) const {
+  GALLEY_ASSIGN(const std::string header, stage_header_text(about));
   GALLEY_ASSIGN(StageDirectory child, StageDirectory::create(state));
   GALLEY_TRY(child.share_contents(stage_));
   GALLEY_TRY(share_file(directory(), child.directory(), "overlay"));
@@ -164,7 +173,7 @@ Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageHe
   if (!about_.contributors.empty()) {
     GALLEY_TRY(write_contributors(child.directory(), about_.contributors));
   }
-  GALLEY_TRY(write_stage_header(child.directory(), about));
+  GALLEY_TRY(replace_file(child.directory(), "about", header));
   return of(state, std::move(child));
 }
 
@@ -292,7 +301,8 @@ Result<void> StoredStage::note_reason(const std::string& reason) {
   if (reason.empty() || !about_.message.empty()) return {};
   StageHeader about = about_;
   about.message = reason;
-  GALLEY_TRY(write_stage_header(directory(), about));
+  GALLEY_ASSIGN(const std::string header, stage_header_text(about));
+  GALLEY_TRY(replace_file(directory(), "about", header));
   about_ = std::move(about);
   return {};
 }

@@ -342,6 +342,14 @@ class Telling(SystemCase):
         said = self.galley("diff", "-U", "9" * 12, expect=2).stderr.decode()
         self.assertRegex(said, r"^galley: '--?[a-z]+' has too large a number\n")
 
+    def test_a_reason_that_is_too_long_is_named(self):
+        said = json.loads(self.galley("--json", "begin", "-m", "x" * 70_000, expect=3).stdout)
+        self.assertEqual(said["reason"], "limit.journal_text")
+        self.assertIn("the reason (-m)", said["message"])
+        self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"], [])
+        self.galley("begin", "-m", "short", expect=0)
+        self.assertEqual(len(list((self.work / ".galley").rglob("stage/**/overlay"))), 1)  # only of the second
+
     def test_the_status_of_an_unknown_transaction_is_refused(self):
         self.galley("status", "--tx", "none", expect=1)
         tx = self.galley("begin", expect=0).stdout.decode().strip()
