@@ -52,7 +52,7 @@ struct Door {
 Result<std::string> read_part(const std::string& file, std::string_view key, bool is_private) {
   if (file.empty()) {
     return fail(ErrorKind::kRefused, "serve.no_tls",
-                "a server at HOST:PORT needs certificates: --config names a file with "
+                "a server at HOST:PORT needs certificates: --server-config names a file with "
                 "[tls] certificate, key and client_authority; tls." +
                     std::string(key) + " is missing");
   }
