@@ -185,6 +185,24 @@ TEST_F(Documents, StoredTransactionsMatchTheSchema) {
   EXPECT_EQ(run("--agent bot approve " + proposal, "error")["reason"], "approval.by_agent");
 }
 
+TEST_F(Documents, CommandsWithTheirCommitMatchTheSchema) {
+  skip_without_walls(missing_walls(GALLEY_BINARY_DIR "/galley-sandbox"));
+  if (IsSkipped() || HasFailure()) return;
+  EXPECT_EQ(run("exec --commit -- sh -c 'echo q > q'", "exec")["receipt"]["id"], "1");
+  EXPECT_EQ(run("exec --commit -- sh -c 'mkdir -p secret; echo q > secret/q'", "exec")["reason"],
+            "gate.policy_denied");
+  EXPECT_EQ(run("exec --begin -- mkfifo pipe", "exec")["reason"], "command.effects");
+  run("rollback", "rollback");
+  EXPECT_EQ(run("run --commit -- sh -c 'echo r > r'", "run")["receipt"]["id"], "2");
+  EXPECT_EQ(run("run --keep -- sh -c 'echo s > s'", "run")["end"], "kept");
+  EXPECT_EQ(run("status", "status")["transactions"][0]["run"]["ended"], "exit 0");
+}
+
+TEST_F(Documents, DescriptionsMatchTheSchema) {
+  EXPECT_EQ(run("tools validate Edit '{}'", "tool-arguments")["valid"], false);
+  EXPECT_FALSE(run("help", "reference")["commands"].empty());
+}
+
 TEST_F(Documents, TrustMatchesTheSchema) {
   tree_.write("galley.toml", "[sandbox]\nnetwork = true\n");
   home_.write("galley/config.toml", "unattended = true\n");
