@@ -23,9 +23,9 @@ std::string_view flaw_of(const GlobList& list) {
 
 /// Whether a word has `{files}` inside, and not as `${files}`, a variable of a shell.
 bool has_files_inside(std::string_view word) {
-  constexpr std::string_view kFiles = "{files}";
-  if (word == kFiles) return false;
-  for (size_t at = word.find(kFiles); at != word.npos; at = word.find(kFiles, at + 1)) {
+  constexpr std::string_view kPlaceholder = "{files}";
+  if (word == kPlaceholder) return false;
+  for (size_t at = word.find(kPlaceholder); at != word.npos; at = word.find(kPlaceholder, at + 1)) {
     if (at == 0 || word[at - 1] != '$') return true;
   }
   return false;
