@@ -251,7 +251,7 @@ Result<void> check_path(const AgentPlan& plan, const std::string& project) {
            !is_at_or_below(one.path, project);
   };
   if (std::any_of(found.begin(), found.end(), is_lasting)) return {};
-  // A package of this name may come from anybody, so the way out takes this very program.
+  // npm may have a strange package of this name, so the way out takes this very program.
   GALLEY_ASSIGN(const std::string self, absolute_path("/proc/self/exe"));
   const std::string own_folder = environment("HOME") + "/.local/bin";
   const bool is_copied = is_short_lived(self) || is_at_or_below(self, project);

@@ -186,8 +186,9 @@ struct ReadDocument {
   };
   std::string name;
   size_t lines = 0;
-  std::vector<Item> items;      ///< in order
-  size_t elements_left = 1000;  ///< that are taken out of the prose; more stay in it
+  std::vector<Item> items;  ///< in order
+  size_t elements = 0;      ///< taken out of the prose, at most kMostElements; more stay in it
+  static constexpr size_t kMostElements = 1000;
 };
 
 /// The line in which an element or a fence ends that begins in a line, both 1-based. Of an element,
@@ -211,7 +212,7 @@ size_t last_line_of_element(const Lines& lines, size_t first, size_t limit) {
 
 /// Removes the lines of the element that begins in the line `first` from the prose.
 void take_element(const Lines& lines, size_t first, ReadDocument& out) {
-  if (out.elements_left == 0 || --out.elements_left == 0) return;
+  if (++out.elements > ReadDocument::kMostElements) return;
   const std::string_view line = trimmed(lines[first - 1]);
   const std::string_view open = line.substr(0, line.find_first_of("> \t"));
   const auto next = std::find_if(out.items.begin(), out.items.end(), [&](const auto& item) {
@@ -223,8 +224,7 @@ void take_element(const Lines& lines, size_t first, ReadDocument& out) {
   const auto add_prose = [&](size_t from, size_t to) {
     while (from <= to && is_blank(lines[from - 1])) ++from;
     while (from <= to && is_blank(lines[to - 1])) --to;
-    if (from > to) return;
-    items.push_back({from, to, "prose", std::string(trimmed(lines[from - 1]))});
+    if (from <= to) items.push_back({from, to, "prose", std::string(trimmed(lines[from - 1]))});
   };
   for (ReadDocument::Item& item : out.items) {
     if (item.kind != "prose" || item.last < first || item.first > last) {
@@ -709,7 +709,7 @@ void add_tried_steps(const EditOutcome& outcome, MatchStep last, Json& report) {
   }
 }
 
-/// The outcome in the report of a call that edits: what explain() shows of it.
+/// The part of a call's report that explain() shows.
 EditOutcome outcome_of_report(const Json& report) {
   const auto number = [](const Json& object, const char* key) {
     const auto found = object.find(key);

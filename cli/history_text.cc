@@ -155,6 +155,7 @@ Result<std::optional<std::string>> hint_if_absent(Session& session, const RelPat
 Result<void> check_names_in(Session& session, const History& history,
                             const std::vector<TxSummary>& transactions,
                             const std::vector<std::string>& names, const std::string& what) {
+  if (names.empty()) return {};
   std::vector<std::string> changed;
   for (const TxSummary& one : transactions) {
     for (const PathSummary& path : one.paths) {

@@ -28,7 +28,7 @@ Result<History> open_history(Session& session, std::string_view verb = "show");
 Result<TurnSummary> wanted_turn(Session& session, const History& history);
 
 /// If nothing is at `path` in the workspace, returns "did you mean 'X'?" with the nearest of the
-/// `known` paths, or an empty text if none is near. Returns null if something is there.
+/// `known` paths, or an empty text if none is near; null if the path exists.
 [[nodiscard]] Result<std::optional<std::string>> hint_if_absent(
     Session& session, const RelPath& path, const std::vector<std::string>& known);
 

@@ -333,7 +333,7 @@ class IdentifiedCallSearch {
     const std::string kind = text_member(record, "kind");
     const bool is_done = !record.contains("error");
     if (kind == "commit" && is_done) ended_.insert(text_member(record, "open_tx"));
-    // Only the rollback of a whole transaction has no input.
+    // A rollback of a part has an input.
     if (kind == "rollback" && is_done && !record.contains("input")) {
       ended_.insert(text_member(record, "tx"));
     }

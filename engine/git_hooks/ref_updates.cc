@@ -275,9 +275,8 @@ class KnownContent {
   /// Whether a new branch may begin here: its content was judged by the rules of the main branch or
   /// by those of the new branch.
   Result<bool> is_beginning(const std::string& commit) const {
-    const bool is_judged = other_.is_judged(commit);
-    if (!is_judged) return false;
-    // What only this push has was perhaps judged by its own rules.
+    if (!other_.is_judged(commit)) return false;
+    // A commit that only this push has may have been judged by its own rules.
     if (other_.main.empty() && other_.judged->tips.contains(commit)) return true;
     if (other_.main.empty()) return counts(commit, range_.to);
     GALLEY_ASSIGN(const bool has_rules_of_main, counts(commit, other_.main));

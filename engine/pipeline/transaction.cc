@@ -142,7 +142,7 @@ ToolResult InnerTransaction::call_recorded(ToolCall call, const CallOptions& opt
   const auto ready = workspace.persistent.ensure();
   const auto registry = workspace.tools.registry();
   const auto found = registry ? (*registry)->get(call.tool) : fail(registry.error());
-  // A program is not started without a record, whatever its definition says of it.
+  // No program is started without a record, also if its definition says that it changes nothing.
   const bool only_reads = found && (*found)->tool->info().annotations.read_only &&
                           !(*found)->tool->info().annotations.open_world;
   if (!ready && !call.flaw && !only_reads) call.flaw = ready.error();

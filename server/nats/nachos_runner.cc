@@ -341,7 +341,7 @@ NachosRunner::Payload NachosRunner::answered(const NachosCall& call, const std::
   return payload;
 }
 
-/// What the audit log has of a call of which the shared answers know only the begin.
+/// The answer that the audit log has, if the shared answers know only that the call began.
 std::optional<SharedAnswers::Answer> NachosRunner::recalled(const NachosCall& call) {
   const std::lock_guard guard(recall_mutex_);
   auto found = recalled_.find(call.session, call.call_id);

@@ -129,7 +129,7 @@ class LooseJson {
   [[nodiscard]] size_t end() const { return at_; }
 
  private:
-  static constexpr size_t kMostDepth = 100;  // more is no edit
+  static constexpr size_t kMostDepth = 100;  // edits are not nested deeper
 
   void open(char bracket) {
     static constexpr std::array<std::string_view, 6> kArguments = {

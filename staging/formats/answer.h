@@ -42,7 +42,7 @@ struct Answer {
   std::vector<UnreadLine> unread;
   /// Lines outside of edits that begin a tool call in a format of chat templates or providers.
   std::vector<UnreadLine> calls;
-  /// Fences next to edits that name a file and have no edits.
+  /// Fences that name a file and are without edits, next to other edits.
   std::vector<ShownFile> shown;
   /// Ranges of lines [begin, end), 0-based, outside of all edits. They do not begin or end with a
   /// blank line or a fence.
