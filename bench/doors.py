@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures one call after the other over gRPC and over NATS: a read of a file through `galley serve`, beside an empty
-call of the same gRPC server (health) and a bare echo over the same NATS server, in turns.
+call of the same gRPC server (health) and a bare echo over the same NATS server, in turns. One echo uses the NATS library
+of the server; the other one no library, so that it does no more than the protocol needs.
 
   bench/doors.py BUILD [--calls 500] [--only grpc|nats]
 """
@@ -57,10 +58,15 @@ def over_grpc(build, folder, calls):
     os.environ["GALLEY"] = str(build / "galley")
     server = Server(folder / "work", f"unix:{folder}/galley.sock", env=environment(folder))
     client = Client(server.address)
+    assert client.execute("fs.read", {"path": "a.txt"}).success
+    # Both send and take bytes, so neither has the time in which Python makes and reads messages.
     check = client.channel.unary_unary("/grpc.health.v1.Health/Check")
+    execute = client.channel.unary_unary("/aios.tools.ToolRegistry/Execute")
+    request = client.request("fs.read", {"path": "a.txt"}).SerializeToString()
+    size = len(execute(request))
 
     def read(_):
-        assert client.execute("fs.read", {"path": "a.txt"}).success
+        assert len(execute(request)) >= size - 8  # the time may have fewer digits
 
     measure("gRPC", [("health", lambda _: check(b"")), ("Execute of fs.read", read)], calls)
     client.close()
@@ -85,9 +91,17 @@ def echo(port, is_ready):
         server.sendall(b"PUB %s %s\r\n%s" % (reply, size, lines.read(int(size) + 2)))
 
 
+def library_echo(folder, address):
+    subprocess.run(["c++", "-O2", "-o", folder / "echo", ROOT / "bench" / "nats_echo.cc", "-lnats"], check=True)
+    responder = subprocess.Popen([folder / "echo", address], stdout=subprocess.PIPE)
+    assert responder.stdout.readline() == b"ready\n"
+    return responder
+
+
 def over_nats(build, folder, calls):
     from nats_client import LinesOf, NatsClient, NatsServer
     server = NatsServer(folder / "nats")
+    with_library = library_echo(folder, server.address)
     door = subprocess.Popen([build / "galley-serve-nats", "--workspace", folder / "work", "--address", server.address],
                             stderr=subprocess.PIPE, env=environment(folder))
     LinesOf(door).wait_for("serving ")
@@ -106,9 +120,13 @@ def over_nats(build, folder, calls):
     def read(number):
         assert client.request("nachos.tool.filesystem.request", request(number))["payload"]["result"] == TEXT
 
-    measure("NATS", [("a bare echo", lambda number: client.request("echo", request(number))), ("a read of the tool filesystem", read)], calls)
-    responder.terminate()
+    measure("NATS", [("a bare echo with the same library", lambda number: client.request("library.echo", request(number))),
+                     ("a bare echo without a library", lambda number: client.request("echo", request(number))),
+                     ("a read of the tool filesystem", read)], calls)
+    for process in (responder, with_library):
+        process.terminate()
     responder.join()
+    with_library.wait()
     door.terminate()
     door.wait()
     client.close()
