@@ -52,9 +52,9 @@ Result<bool> RunCommits::say_branch(const RunRef& head) const {
 
 void RunCommits::say() const {
   for (const RunHistory& one : commits_) {
-    session_->say(fmt::format(
-        "git: {} {} made inside", printable_line(one.ref.name),
-        one.count == 0 ? "is an annotated tag" : "has " + counted(one.count, "new commit")));
+    session_->say(
+        fmt::format("git: {} {} made inside", printable_line(one.ref.name),
+                    one.count == 0 ? "is a tag" : "has " + counted(one.count, "new commit")));
     for (const RunHistory::Commit& commit : one.newest) {
       session_->say(fmt::format("  {} {}", commit.id.substr(0, 12), commit.subject));
     }
@@ -134,14 +134,20 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
   if (update.ref != one.ref.name) {
     const bool is_stash = one.ref.name.starts_with("refs/stash");
     if (!is_stash) session_->say("  " + printable_line(one.ref.name) + why);
+    constexpr std::string_view kTags = "refs/tags/";
+    const bool is_tag = one.ref.name.starts_with(kTags);
     const std::string merge =
-        (is_stash ? "git stash apply " : "git merge ") + printable_line(update.ref);
+        (is_stash ? "git stash apply "
+         : is_tag ? "git tag -f " + printable_line(one.ref.name.substr(kTags.size())) + " "
+                  : "git merge ") +
+        printable_line(update.ref);
     GALLEY_ASSIGN(const bool may_revert, in_workspace.may_revert(one));
     if (may_revert) {
       session_->say("  it may take back commits that came meanwhile: look first, with: git diff " +
                     printable_line(one.ref.name) + " " + printable_line(update.ref));
     }
     session_->say(has_files ? "  commit the files first (git add, git commit), then: " + merge
+                  : is_tag  ? "  to have it so: " + merge
                             : "  to merge it: " + merge);
   }
   return true;

@@ -35,12 +35,16 @@ std::string output_line(const std::string& text) { return text.substr(0, text.fi
 
 }  // namespace
 
-/// Whether it is an annotated tag that no reference of the repository names. Its object may be
+/// Whether it is a tag that the repository does not have: an annotated one that no reference there
+/// names, or a lightweight one that is not there under its name. The object of the former may be
 /// there, of an attempt to keep it.
 Result<bool> RunRepository::is_new_tag(const RunRef& ref) const {
   if (!ref.name.starts_with("refs/tags/")) return false;
   GALLEY_ASSIGN(const std::string type, with_run_.run({"cat-file", "-t", ref.id}));
-  if (output_line(type) != "tag") return false;
+  if (output_line(type) != "tag") {
+    GALLEY_ASSIGN(const std::string now, id_of(ref.name));
+    return now != ref.id;
+  }
   GALLEY_ASSIGN(const PipedOutput found, git_.try_run({"for-each-ref", "--points-at", ref.id}));
   return found.output.empty();
 }
@@ -97,6 +101,7 @@ Result<void> RunRepository::copy(const std::vector<RunHistory>& commits) const {
   for (const RunHistory& one : commits) list.push_back(one.ref.id);
   list.insert(list.end(), {"--not", "--all", "--"});
   GALLEY_ASSIGN(const std::string objects, with_run_.run(list));
+  if (objects.empty()) return {};
   GALLEY_ASSIGN(const std::string pack,
                 with_run_.run({"pack-objects", "--quiet", "--stdout"}, objects));
   // git index-pack (2.39) takes the repository's path for one relative to the current folder.

@@ -114,8 +114,10 @@ void add_lines(std::string_view text, RefNames& refs) {
   }
 }
 
+bool is_tag(const std::string& name) { return name.starts_with("refs/tags/"); }
+
 bool is_ours(const std::string& name) {
-  return name == "HEAD" || name.starts_with("refs/heads/") || name.starts_with("refs/tags/") ||
+  return name == "HEAD" || name.starts_with("refs/heads/") || is_tag(name) ||
          name.starts_with("refs/stash");
 }
 
@@ -208,9 +210,14 @@ Result<KeptRefs> keep_run_commits(const WritableDirectory& repository,
   GALLEY_ASSIGN(const size_t moved, move_objects(repository, stage));
   GALLEY_ASSIGN(const RefNames refs, kept_refs(stage, "git/refs"));
   GALLEY_ASSIGN(RefNames before, kept_refs(stage, "git/before"));
-  // Objects without refs are those of a process that was killed right here.
+  // Objects without refs are those of a process that was killed right here. A lightweight tag has
+  // no object.
   GALLEY_ASSIGN(const FileStat objects, stage.stat(chosen_path("git/objects")));
-  if (moved == 0 && refs.empty() && objects.kind == FileKind::kAbsent) return KeptRefs();
+  const bool has_tag = std::ranges::any_of(made, [](const auto& ref) { return is_tag(ref.first); });
+  if (moved == 0 && !has_tag && refs.empty() && objects.kind == FileKind::kAbsent) {
+    return KeptRefs();
+  }
+  GALLEY_TRY(make_directories(stage, chosen_path("git/objects"), kPrivateDirectory));
   for (const auto& [name, id] : made) {
     before.erase(name);
     if (const auto was = at_start.find(name); was != at_start.end()) before.insert(*was);

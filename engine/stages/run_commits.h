@@ -25,7 +25,7 @@ struct RunRef {
 
 /// The number of references that were kept.
 struct KeptRefs {
-  size_t count = 0;     ///< 0 without objects
+  size_t count = 0;     ///< 0 without objects and tags
   size_t left_out = 0;  ///< those above the limit, the last by name
 };
 

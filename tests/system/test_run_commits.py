@@ -296,10 +296,19 @@ class GitCommits(RunCase):
     def test_a_tag_on_an_earlier_commit_is_kept(self):
         script = "git -c user.name=A -c user.email=a@example.com tag -a v1 -m one; git tag plain"
         said = self.run_inside("--commit", "--git-commits", "keep", script=script).stderr.decode()
-        self.assertIn("git: refs/tags/v1 is an annotated tag made inside\n", said)
-        self.assertEqual(self.rev("v1^{commit}"), self.first)
+        for name in ("plain", "v1"):
+            self.assertIn(f"git: refs/tags/{name} is a tag made inside\n", said)
+            self.assertEqual(self.rev(name + "^{commit}"), self.first)
         self.assertEqual(self.git("cat-file", "-t", "v1").stdout, b"tag\n")
         self.assertEqual(self.git("fsck", "--strict").returncode, 0)
+
+    def test_a_lightweight_tag_is_kept_without_any_new_object(self):
+        self.git("tag", "known")
+        said = self.run_inside("--git-commits", "keep", script="git tag v1; git pack-refs --all").stderr.decode()
+        self.assertIn("git: kept as refs/tags/v1\n", said)
+        self.assertNotIn("known", said)
+        self.assertEqual(self.rev("v1"), self.first)
+        self.assertNotIn("git:", self.run_inside("--git-commits", "keep", script="git tag -f v1").stderr.decode())
 
     def test_a_tag_that_a_refused_commit_left_is_kept_by_the_next(self):
         (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["no"]\ndecision = "deny"\n')
