@@ -116,8 +116,11 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
 /// undo if `takes_back`; if it is not, only an undo reverts it.
 std::string words_of(const UndoPlan& plan, TxId id, bool takes_back) {
   const bool is_redo = plan.tool == kRedoTool || plan.tool == kPartialRedoTool;
-  const size_t count = std::max(plan.redoes.size(), plan.also_undoes.size() + 1);
-  const TxId first = plan.redoes.empty() ? plan.undoes : plan.redoes.front();
+  std::vector<TxId> undone = plan.taken_back();
+  const auto has_no_effect = [&](TxId one) { return std::ranges::count(plan.passed, one) > 0; };
+  if (!is_redo) std::erase_if(undone, has_no_effect);
+  const size_t count = std::max(plan.redoes.size(), undone.size());
+  const TxId first = plan.redoes.empty() ? undone.front() : plan.redoes.front();
   std::string what = count == 1 ? first.str() : counted(count, "transaction");
   if (!plan.turn.empty()) what = "turn " + plan.turn;
   const bool is_part = is_partial(plan.tool) || plan.is_rest;

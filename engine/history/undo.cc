@@ -547,9 +547,8 @@ Result<void> drop_undos_of_others(const History& history, std::vector<TxId>& ids
   std::vector<TxId> left;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(const auto undone, undone_in_part(history, id));
-    const bool is_mixed = std::any_of(undone.begin(), undone.end(), is_known) &&
-                          !std::all_of(undone.begin(), undone.end(), is_known);
-    if (!is_mixed) left.push_back(id);
+    const auto count = std::ranges::count_if(undone, is_known);
+    if (count == 0 || std::cmp_equal(count, undone.size())) left.push_back(id);
   }
   ids = std::move(left);
   return {};
@@ -592,6 +591,7 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
           UndoConflict{id, std::move(conflict->paths), std::move(since.dependencies)});
     }
     auto& rebased = std::get<Rebased>(outcome);
+    if (rebased.proposal.is_empty()) plan.passed.push_back(id);
     GALLEY_TRY(stage_rebased(rebased.proposal, staged));
     add_merged(rebased, plan.merged);
   }

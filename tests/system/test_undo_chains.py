@@ -27,7 +27,7 @@ class ChainCase(TurnCase):
         self.assertNotEqual(before, after)
         self.assertIn(words, said)
         for wanted in (before, after):
-            [way] = re.findall("`galley (?:-C [^ ]+ )?((?:un|re)do[^`]*)`", said)
+            [*_, way] = re.findall("`galley (?:-C [^ ]+ )?((?:un|re)do[^`]*)`", said)
             way_back = said
             said = self.galley(*way.split(), expect=0).stderr.decode()
             self.assertEqual(snapshot(self.work), wanted, (way, way_back, said))
@@ -110,7 +110,7 @@ class Ways(ChainCase):
     def test_after_an_undo_of_an_undo_and_its_redo_together(self):
         for command in ("undo", "redo", "undo"):
             self.galley(command, expect=0)
-        self.back_and_forth("undo", "4", "3", words="undid 2 transactions; ")
+        self.back_and_forth("undo", "4", "3", words="undid 3; ")  # 5 undid what 4 did
 
     def test_a_redo_of_an_undo_of_which_a_part_came_back_brings_the_rest(self):
         before = snapshot(self.work)
@@ -141,6 +141,18 @@ class Steps(ChainCase):
         self.steps("undo", "1\n", None)
         self.steps("redo", "1\n", "2\n")
         self.assertEqual(self.refused("redo")[0], "history.nothing_to_redo")
+
+    def test_what_had_nothing_to_undo_is_named_and_not_counted(self):
+        for name in ("a", "b", "c"):
+            self.commit(**{name: "1\n"})
+        (self.work / "b").unlink()
+        said = self.galley("undo", "1", "2", "3", expect=0).stderr.decode()
+        self.assertIn("2 has no effect here any more and is undone with it", said)
+        self.assertIn("undid 2 transactions; ", said)
+        self.galley("redo", expect=0)
+        (self.work / "c").unlink()
+        self.assertIn("undid 1; ", self.galley("undo", "--session", "s", expect=0).stderr.decode())
+        self.assertEqual((self.read("a"), self.read("c")), (None, None))
 
     def test_a_redo_passes_over_what_has_no_effect_any_more(self):
         for number in (1, 2, 3):
