@@ -111,8 +111,7 @@ void say_left_out(Session& session, const WorkspaceActivity& activity, size_t mo
 }
 
 void show_activity(Session& session, const WorkspaceActivity& activity, int64_t now_ns) {
-  const uint64_t limit = session.arguments().limit;
-  const size_t most = limit > 0 ? limit : kUsualSessions;
+  const size_t most = session.arguments().limit.value_or(kUsualSessions);
   const size_t shown = std::min<size_t>(most, activity.sessions.size());
   const ShownTime when{"relative", now_ns};
   Json document = {{"schema", "galley.agents-status/1"},

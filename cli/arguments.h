@@ -251,7 +251,7 @@ struct Arguments {
   bool patch = false;                ///< log -p
   bool oneline = false;              ///< log --oneline
   std::string conflict = "stop";     ///< commit, apply, undo … --conflict: `stop` or `markers`
-  uint64_t limit = 0;                ///< log -n
+  std::optional<uint64_t> limit;     ///< log -n; absent: all
   std::vector<std::string> reports;  ///< --report FORMAT[=FILE]
   bool dry_run = false;
   bool adopt = false;

@@ -180,12 +180,12 @@ Result<int> run_log(Session& session) {
   std::vector<TxSummary> transactions;
   Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
   std::string damage;
+  const Arguments& arguments = session.arguments();
   if (persistent_of(*workspace).state() != nullptr) {
-    const Arguments& arguments = session.arguments();
     HistoryFilter filter;
     filter.agent = arguments.global.agent;
     filter.session = arguments.of_session;
-    filter.limit = arguments.limit;
+    filter.limit = arguments.limit.value_or(0);
     if (!arguments.since.empty()) {
       GALLEY_ASSIGN(filter.since_ns,
                     parse_time_expression(arguments.since, place_of(*workspace).clock().wall_ns()));
@@ -196,7 +196,9 @@ Result<int> run_log(Session& session) {
     }
     filter.message = arguments.grep;
     GALLEY_ASSIGN(filter.paths, named_paths(session));
-    GALLEY_ASSIGN(transactions, History(*persistent_of(*workspace).state()).list(filter));
+    if (arguments.limit != 0) {
+      GALLEY_ASSIGN(transactions, History(*persistent_of(*workspace).state()).list(filter));
+    }
     if (transactions.empty()) GALLEY_TRY(check_session(session));
     GALLEY_ASSIGN(damage, damage_text(*persistent_of(*workspace).state(), transactions, document));
   }
@@ -208,9 +210,9 @@ Result<int> run_log(Session& session) {
     session.print(document);
     return kExitDone;
   }
-  GALLEY_TRY(print_transactions(session, transactions, session.arguments().patch));
+  GALLEY_TRY(print_transactions(session, transactions, arguments.patch));
   if (!damage.empty()) session.print_error_lines(damage);
-  if (!transactions.empty()) return kExitDone;
+  if (!transactions.empty() || arguments.limit == 0) return kExitDone;
   std::optional<TxId> latest;
   if (persistent_of(*workspace).state() != nullptr) {
     GALLEY_ASSIGN(latest, History(*persistent_of(*workspace).state()).latest());

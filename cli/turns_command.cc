@@ -91,9 +91,12 @@ Result<int> run_turns(Session& session) {
   filter.agent = arguments.global.agent;
   filter.session = arguments.of_session;
   filter.with_lines = false;
-  GALLEY_ASSIGN(const std::vector<TurnSummary> found,
-                newest_turns([&](const HistoryFilter& wanted) { return workspace->log(wanted); },
-                             filter, arguments.limit));
+  std::vector<TurnSummary> found;
+  if (arguments.limit != 0) {
+    GALLEY_ASSIGN(found,
+                  newest_turns([&](const HistoryFilter& wanted) { return workspace->log(wanted); },
+                               filter, arguments.limit.value_or(0)));
+  }
   if (found.empty()) GALLEY_TRY(check_session(session));
   Json document = {{"schema", "galley.turns/1"}, {"ok", true}, {"turns", Json::array()}};
   const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
@@ -109,7 +112,7 @@ Result<int> run_turns(Session& session) {
   }
   if (session.is_json()) {
     session.print(document);
-  } else if (found.empty()) {
+  } else if (found.empty() && arguments.limit != 0) {
     session.say("no turn is like that");
   } else {
     session.print(text);

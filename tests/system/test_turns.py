@@ -195,6 +195,17 @@ class Commands(TurnCase):
 
 
 class Size(TurnCase):
+    def test_a_list_of_at_most_none_is_empty_as_of_git_log(self):
+        self.write("a", "1\n")
+        for words in (("log", "-n", "0"), ("log", "-0"), ("turns", "-n", "0")):
+            with self.subTest(words):
+                said = self.galley(*words, expect=0)
+                self.assertEqual((said.stdout, said.stderr), (b"", b""))
+                told = json.loads(self.galley("--json", *words, expect=0).stdout)
+                self.assertEqual(told["turns" if "turns" in words else "transactions"], [])
+        told = json.loads(self.galley("--json", "agents", "status", "-n", "0", expect=0).stdout)
+        self.assertEqual((told["sessions"], told["more_sessions"]), ([], 1))
+
     def test_a_turn_takes_disk_in_proportion_to_what_it_changed(self):
         for number in range(30):
             (self.work / f"big{number}").write_bytes(os.urandom(1 << 20))
