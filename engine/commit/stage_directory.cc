@@ -145,15 +145,27 @@ Error stage_has_ended(const std::string& id) {
       0};
 }
 
+namespace {
+
+/// Opens the file whose lock holds a stage. A creation that was interrupted before it made the file
+/// is adopted, too. On a read-only file system, the file as it is can be locked for a reader.
+Result<std::unique_ptr<File>> open_owner(const WritableDirectory& stage) {
+  const RelPath name = chosen_path("owner");
+  auto owner = stage.open_writable_file(name, OpenMode::kOpenOrCreate, kPrivateFile);
+  if (owner) return std::unique_ptr<File>(*std::move(owner));
+  if (owner.error().os_error == EROFS) return stage.open_file(name);
+  return fail(owner.error());
+}
+
+}  // namespace
+
 Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const std::string& id) {
   auto directory = state.root().open_writable_directory(state.own("stage/" + id));
   if (!directory && directory.error().kind == ErrorKind::kNotFound) {
     return explained(state, not_found(id));
   }
   if (!directory) return directory.error();
-  // A creation that was interrupted before it made the file is adopted, too.
-  auto owner =
-      (*directory)->open_writable_file(chosen_path("owner"), OpenMode::kOpenOrCreate, kPrivateFile);
+  auto owner = open_owner(**directory);
   if (!owner && owner.error().kind == ErrorKind::kNotFound) return stage_has_ended(id);
   if (!owner) return owner.error();
   GALLEY_ASSIGN(const bool is_ours, (*owner)->try_lock(LockMode::kExclusive));

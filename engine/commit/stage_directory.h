@@ -44,14 +44,14 @@ class StageDirectory {
 
  private:
   StageDirectory(std::string id, std::unique_ptr<WritableDirectory> directory,
-                 std::unique_ptr<WritableFile> owner)
+                 std::unique_ptr<File> owner)
       : id_(std::move(id)), directory_(std::move(directory)), owner_(std::move(owner)) {}
   static Result<StageDirectory> hold(const StateDirectory& state, const std::string& id);
   static Result<StageDirectory> hold_new(const StateDirectory& state, const std::string& id);
 
   std::string id_;
   std::unique_ptr<WritableDirectory> directory_;
-  std::unique_ptr<WritableFile> owner_;
+  std::unique_ptr<File> owner_;
 };
 
 /// The error of a transaction that another process ended while this one opened it.

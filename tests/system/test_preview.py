@@ -67,6 +67,15 @@ class Preview(SystemCase):
             return subprocess.run(["unshare", "-Urm", "sh", "-c", script + 'exec "$@"', "sh", GALLEY, "-C", str(self.work),
                                    *command], capture_output=True, check=False)
 
+        tx = self.galley("begin", expect=0).stdout.decode().strip()
+        self.galley("call", "Write", '{"file_path": "new.txt", "content": "new"}', expect=0)
+        for command, text in ((["status"], "A\tnew.txt"), (["agents", "status"], "stages 1 file"), (["diff"], "+new")):
+            with self.subTest(command):
+                result = run(read_only, *command)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn(text, result.stdout.decode())
+        self.assertNotEqual(run(read_only, "commit").returncode, 0)
+        self.galley("rollback", "--tx", tx, expect=0)
         for command in (["log"], ["status"], ["show", "1"], ["blame", "parcels/discount.py"], ["turns"],
                         ["doctor"], ["audit", "verify"], ["recover", "-n"]):
             with self.subTest(command):
