@@ -26,6 +26,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/fs/user_state.h"
+#include "staging/git/git_program.h"
 #include "staging/git/git_repository.h"
 #include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/sandbox_probe.h"
@@ -163,6 +164,11 @@ void examine_state_trust(const Workspace& workspace, std::vector<Check>& checks)
     checks.push_back({"state and git", CheckStatus::kError,
                       "git tracks files in '.galley': every checkout can change it",
                       "git rm -r --cached .galley"});
+  }
+  if (!tracked && tracked.error().kind != ErrorKind::kNotFound) {
+    checks.push_back(
+        {"state and git", CheckStatus::kWarning,
+         "whether git tracks '.galley' could not be found out: " + tracked.error().message, ""});
   }
 }
 
@@ -637,9 +643,19 @@ std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run) 
 }
 
 Result<bool> is_state_tracked(const Workspace& workspace) {
-  GALLEY_ASSIGN(const auto repository, GitRepository::discover(workspace.root_path()));
-  if (!repository) return false;
-  return repository->tracks_below(state_name());
+  const auto git = GitProgram::in_other_repository(workspace.root_path());
+  const auto layout = git.layout();
+  if (!layout && layout.error().reason == "git.no_repository") return false;
+  if (!layout) return fail(layout.error());
+  if (layout->is_bare) return false;
+  // libgit2 would wait for ever for a pipe, so git has looked at the repository first.
+  const auto repository = GitRepository::discover(workspace.root_path());
+  if (repository && *repository) {
+    if (const auto tracked = (*repository)->tracks_below(state_name())) return *tracked;
+  }
+  // libgit2 is not there, or cannot read this repository.
+  GALLEY_ASSIGN(const std::string tracked, git.run({"ls-files", "-z", "--", state_name().str()}));
+  return !tracked.empty();
 }
 
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {

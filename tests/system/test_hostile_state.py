@@ -10,7 +10,7 @@ from pathlib import Path
 import hostile
 from hostile import HostileCase
 from journal_forgery import FILE, LINK, Side, forge_state
-from support import PATCHES, snapshot
+from support import GALLEY, PATCHES, snapshot
 
 GOOD = PATCHES / "good" / "02-one-line.patch"
 NEXT = PATCHES / "good" / "03-create.patch"
@@ -147,6 +147,25 @@ class HostileState(HostileStateCase):
                 self.assertFalse(earlier.exists())
                 self.galley("undo", expect=0)
                 self.galley("redo", expect=0)
+
+    def test_doctor_does_not_wait_for_pipes_in_place_of_files_of_git(self):
+        self.git("init", "-q")
+        self.galley("apply", GOOD, expect=0)
+        for name in ("index", "config", "HEAD"):
+            with self.subTest(name):
+                file = self.work / ".git" / name
+                kept = file.rename(self.scratch / f"kept-{name}") if file.exists() else None
+                os.mkfifo(file)
+                said = subprocess.run([GALLEY, "-C", self.work, "--json", "doctor"], capture_output=True, check=False, timeout=60,
+                                      env={**os.environ, **self.environment})
+                checks = json.loads(said.stdout)["checks"]
+                [told] = [check for check in checks if check["name"] == "state and git"]
+                self.assertEqual(told["status"], "warning")
+                self.assertIn(f"'{file}' is a pipe", told["message"])
+                file.unlink()
+                if kept:
+                    kept.rename(file)
+        self.assertNotIn(b"state and git", self.galley("doctor", expect=(0, 1)).stdout)
 
     def test_a_copied_workspace_is_not_believed_and_a_moved_one_is(self):
         self.galley("apply", GOOD, expect=0)
