@@ -125,7 +125,8 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
   return keep_approval(*state_->persistent.state(), proposal, by, state_->place.clock().wall_ns());
 }
 
-Result<Workspace::Push> Workspace::push(const std::string& remote, const TransactionOptions& who) {
+Result<Workspace::Push> Workspace::push(const std::string& remote, const TransactionOptions& who,
+                                        const std::string& expected) {
   const GitBranch* branch = state_->place.branch();
   if (branch == nullptr) {
     return fail(ErrorKind::kUsage, "push.no_branch",
@@ -145,7 +146,7 @@ Result<Workspace::Push> Workspace::push(const std::string& remote, const Transac
   GitPush pushed;
   const auto push = [&](AuditEvent& record) -> Result<void> {
     if (!there) return fail(there.error());
-    GALLEY_ASSIGN(pushed, branch->push(*there));
+    GALLEY_ASSIGN(pushed, branch->push(*there, expected));
     record.reason += ": " + pushed.to;
     return {};
   };

@@ -243,11 +243,13 @@ class Workspace {
   Result<QueryResult> query(std::string_view sql) const;
 
   /// Pushes the branch of a git workspace to another repository, where it must not have moved. A
-  /// failure changes nothing here. Only a person may push.
+  /// failure changes nothing here. Only a person may push. With `expected`, the branch there must
+  /// have this commit.
   /// Errors: kUsage `push.no_branch`, `push.unknown_remote`; kConflict `push.remote_moved`;
   ///         kRefused `push.by_agent`, `push.remote_refused`, `push.remote_is_a_folder`,
   ///         `push.odd_config`; kIo `push.failed`; kUndecided `push.unknown`.
-  Result<Push> push(const std::string& remote, const TransactionOptions& who = {});
+  Result<Push> push(const std::string& remote, const TransactionOptions& who = {},
+                    const std::string& expected = {});
 
   // --- tools ------------------------------------------------------------------------------------
   /// Adds a tool. Running calls keep their tools.

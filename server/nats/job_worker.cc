@@ -663,7 +663,7 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
                    moved->paths.empty() ? std::string() : moved->paths.front().message);
   }
   on_progress("pushing");
-  const auto pushed = (*workspace)->push(job.repository);
+  const auto pushed = (*workspace)->push(job.repository, {}, fetched_tip);
   const std::string& commit = std::get<Receipt>(*outcome).git_commit;
   if (pushed && pushed->to == commit) return committed(job, *place.repository.objects, commit);
   if (!pushed && pushed.error().kind == ErrorKind::kRefused) return refused(job, pushed.error());

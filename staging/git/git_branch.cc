@@ -1,5 +1,6 @@
 #include "staging/git/git_branch.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string_view>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::string_view kBranchPrefix = "refs/heads/";
 constexpr uint64_t kMaxWorkFileBytes = uint64_t{1} << 20U;  // git's files of a rebase
+constexpr uint64_t kMaxCommitBytes = uint64_t{16} << 20U;
 
 Error not_a_branch(const std::string& name, const std::string& why) {
   return {ErrorKind::kUsage, "git.not_a_branch",
@@ -59,6 +61,9 @@ struct PushedRef {
   char flag = '!';           ///< ` ` moved, `*` made, `=` there already, `!` rejected
   std::string_view summary;  ///< `OLD..NEW` if it moved
   std::string_view why;
+
+  /// git did not send it, because the branch there has other commits than this push expects.
+  [[nodiscard]] bool is_not_sent() const { return summary.starts_with("[rejected]"); }
 };
 
 PushedRef pushed_ref(std::string_view output) {
@@ -66,7 +71,8 @@ PushedRef pushed_ref(std::string_view output) {
   for (const std::string_view line : lines_of(output)) {
     if (line.size() < 2 || line[1] != '\t') continue;
     told.flag = line[0];
-    told.summary = line.substr(line.rfind('\t') + 1);
+    // The reason is of the other side, and may have a tab.
+    told.summary = line.substr(line.find('\t', 2) + 1);
     const size_t begin = told.summary.rfind('(');
     if (begin == line.npos) break;
     told.why = told.summary.substr(begin + 1, told.summary.rfind(')') - begin - 1);
@@ -87,20 +93,6 @@ std::string words_of_remote(std::string_view complaint, std::string_view why) {
   return words.empty() ? "it gave no reason" : printable_line(words);
 }
 
-/// Whether the branch there has commits that this one lacks, before the push or by another one that
-/// was faster. git says so, or the repository there in git's words; a hook may say anything.
-bool has_moved(std::string_view complaint, std::string_view why) {
-  for (const char* words : {"fetch first", "non-fast-forward", "needs force", "stale info",
-                            "incorrect old value provided", "reference already exists"}) {
-    if (why == words) return true;
-  }
-  const size_t at = complaint.find("cannot lock ref '");
-  if (at == complaint.npos || why.ends_with("hook declined")) return false;
-  const std::string_view line = complaint.substr(at, complaint.find('\n', at) - at);
-  return line.find(" but expected ") != line.npos ||
-         line.find("reference already exists") != line.npos;
-}
-
 /// Whether the repository there may take the same push later: another program holds a lock, or the
 /// disk is full.
 bool may_pass_later(std::string_view complaint, std::string_view why) {
@@ -112,9 +104,20 @@ bool may_pass_later(std::string_view complaint, std::string_view why) {
   return false;
 }
 
-/// The error of a command that asked the other repository. Git's words may have the password.
-Error push_failed(const GitRemote& address, std::string_view complaint) {
-  Error why = GitProgram::remote_error(complaint);
+/// The error of a push that failed and left the branch there as it was. Git's words may have the
+/// password.
+Error push_error(const GitRemote& address, const PipedOutput& said) {
+  const PushedRef told = pushed_ref(said.output);
+  if (told.summary.starts_with("[remote rejected]")) {
+    const std::string words = words_of_remote(said.complaint, told.why);
+    if (may_pass_later(said.complaint, told.why)) {
+      return {ErrorKind::kIo, "push.failed",
+              "the repository there cannot take the push now: " + words, "", 0};
+    }
+    return {ErrorKind::kRefused, "push.remote_refused",
+            "the repository there refused the push: " + words, "", 0};
+  }
+  Error why = GitProgram::remote_error(said.complaint);
   std::string& words = why.message;
   const std::string shown = address.shown();
   for (size_t at = words.find(address.text); at != words.npos && shown != address.text;
@@ -327,15 +330,50 @@ Result<GitRemote> GitBranch::remote(const std::string& name) const {
   return address;
 }
 
-Result<GitPush> GitBranch::push(const GitRemote& remote) const {
-  auto pushed = try_push(remote);
+Result<GitPush> GitBranch::push(const GitRemote& remote, const std::string& expected) const {
+  auto pushed = try_push(remote, expected);
   if (pushed || is_in_cache()) return pushed;
   Error why = pushed.error();
   why.message += "; the branch here keeps all its commits";
   return fail(std::move(why));
 }
 
-Result<GitPush> GitBranch::try_push(const GitRemote& remote) const {
+/// The arguments of git for a push of the commit to this branch there.
+std::vector<std::string> GitBranch::push_words(const GitRemote& remote, const std::string& commit,
+                                               const std::string& expected) const {
+  std::vector<std::string> words = {"-c",
+                                    "core.abbrev=" + std::to_string(commit.size()),
+                                    "push",
+                                    "--porcelain",
+                                    "--no-verify",
+                                    "--no-signed",
+                                    "--no-follow-tags",
+                                    "--recurse-submodules=no"};
+  if (!expected.empty()) words.push_back("--force-with-lease=" + name_ + ":" + expected);
+  // Without `+`, git sends the branch's old commit with the new one, and only if it is older: a
+  // compare-and-swap. With a lease, it is the expected one.
+  words.insert(words.end(), {"--", remote.text, commit + ":" + name_});
+  return words;
+}
+
+/// With a lease, git would also send a commit that lacks the expected one.
+Result<bool> GitBranch::is_parent(const std::string& parent, const std::string& commit) const {
+  std::string text;
+  const auto add = [&](std::string_view some) { text += some; };
+  GALLEY_TRY(repository_.objects->read(commit, add, kMaxCommitBytes));
+  text.resize(std::min(text.find("\n\n"), text.size()));  // without its message
+  return ("\n" + text + "\n").find("\nparent " + parent + "\n") != text.npos;
+}
+
+Error GitBranch::remote_moved() const {
+  return {ErrorKind::kConflict, "push.remote_moved",
+          "the branch " + name_ +
+              " there has commits that this one lacks: fetch and merge them, then push again" +
+              (repository_.layout.is_shallow ? ", in a clone that is not shallow" : ""),
+          "", 0};
+}
+
+Result<GitPush> GitBranch::try_push(const GitRemote& remote, const std::string& expected) const {
   GALLEY_ASSIGN(const std::string key, repository_.git.key_that_redirects());
   if (!key.empty()) {
     return fail(ErrorKind::kRefused, "push.odd_config",
@@ -347,12 +385,13 @@ Result<GitPush> GitBranch::try_push(const GitRemote& remote) const {
       repository_.git.with_protocols(remote.is_folder ? "file" : "git:http:https:ssh");
   GALLEY_ASSIGN(const GitTip now, tip());
   GitPush push{remote.shown(), {}, now.commit};
-  // Without `+`, git sends the branch's old commit with the new one, and only if it is older: a
-  // compare-and-swap.
-  const auto said =
-      git.try_run({"-c", "core.abbrev=" + std::to_string(now.commit.size()), "push", "--porcelain",
-                   "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
-                   "--", remote.text, push.to + ":" + name_});
+  bool is_newer = true;
+  if (!expected.empty()) {
+    GALLEY_ASSIGN(is_newer, is_parent(expected, now.commit));
+  }
+  if (!is_newer) return fail(remote_moved());
+  std::vector<std::string> words = push_words(remote, now.commit, expected);
+  const auto said = git.try_run(words);
   if (!said) {
     return fail(ErrorKind::kUndecided, "push.unknown",
                 "git did not end, and the commits may be there: " + said.error().message +
@@ -371,23 +410,24 @@ Result<GitPush> GitBranch::try_push(const GitRemote& remote) const {
                     "name it yourself instead of the remote: " +
                     printable_line(push.address));
   }
-  if (has_moved(said->complaint, told.why)) {
-    return fail(ErrorKind::kConflict, "push.remote_moved",
-                "the branch " + name_ +
-                    " there has commits that this one lacks: fetch and merge them, then "
-                    "push again" +
-                    (repository_.layout.is_shallow ? ", in a clone that is not shallow" : ""));
+  const Error why = push_error(remote, *said);
+  // The state of the branch there decides, not the words of the other side. A dry run asks the
+  // same address and runs no hook there.
+  words.insert(words.end() - 3, "--dry-run");
+  const bool is_let_in = why.reason != "git.not_allowed" && why.reason != "git.protocol";
+  const auto asked =
+      is_let_in && !told.is_not_sent() ? git.try_run(words) : Result<PipedOutput>(PipedOutput());
+  const PushedRef there = asked ? pushed_ref(asked->output) : PushedRef();
+  if (asked && asked->status == 0 && there.flag == '=') {
+    push.from = expected.empty() ? push.to : expected;
+    return push;
   }
-  if (told.summary.starts_with("[remote rejected]")) {
-    const std::string words = words_of_remote(said->complaint, told.why);
-    if (may_pass_later(said->complaint, told.why)) {
-      return fail(ErrorKind::kIo, "push.failed",
-                  "the repository there cannot take the push now: " + words);
-    }
-    return fail(ErrorKind::kRefused, "push.remote_refused",
-                "the repository there refused the push: " + words);
+  if (told.is_not_sent() || there.is_not_sent()) return fail(remote_moved());
+  if (why.reason == "push.remote_refused" && (!asked || asked->status != 0)) {
+    return fail(ErrorKind::kIo, "push.failed",
+                why.message + "; the branch there could not be asked afterwards");
   }
-  return fail(push_failed(remote, said->complaint));
+  return fail(why);
 }
 
 /// Whether the branch had the commit, and another program moved it back since.

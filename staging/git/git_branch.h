@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "staging/fs/directory.h"
@@ -114,11 +115,13 @@ class GitBranch {
   /// has an older commit of this history, or does not exist, and does not move meanwhile. A name
   /// cannot mean a folder, because the hooks of the repository there run, and the configuration of
   /// this repository chooses what a name means. That configuration may not redirect addresses or
-  /// weaken HTTP.
+  /// weaken HTTP. With `expected`, a parent of this commit, the branch there must have it.
+  /// If a push fails, the state of the branch there tells whether it was pushed, has moved or was
+  /// refused.
   /// Errors: kConflict `push.remote_moved`; kRefused `push.remote_refused`, `push.odd_config`,
   ///         `push.remote_is_a_folder`, `git.protocol`; kIo `push.failed`; kUndecided
   ///         `push.unknown` if git did not end.
-  Result<GitPush> push(const GitRemote& remote) const;
+  Result<GitPush> push(const GitRemote& remote, const std::string& expected = {}) const;
 
  private:
   class Files;
@@ -126,7 +129,13 @@ class GitBranch {
   [[nodiscard]] std::shared_ptr<const GitTree> tree() const;
   [[nodiscard]] bool had(const std::string& commit) const;
   [[nodiscard]] Result<std::string> unfinished_work() const;
-  [[nodiscard]] Result<GitPush> try_push(const GitRemote& remote) const;
+  [[nodiscard]] std::vector<std::string> push_words(const GitRemote& remote,
+                                                    const std::string& commit,
+                                                    const std::string& expected) const;
+  [[nodiscard]] Result<bool> is_parent(const std::string& parent, const std::string& commit) const;
+  [[nodiscard]] Error remote_moved() const;
+  [[nodiscard]] Result<GitPush> try_push(const GitRemote& remote,
+                                         const std::string& expected) const;
 
   GitAccess repository_;
   std::string name_;

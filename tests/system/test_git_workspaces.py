@@ -772,24 +772,55 @@ class Pushes(BranchCase):
         self.assertEqual(self.tell("push", self.team, expect=1)["reason"], "push.remote_moved")
         self.assertEqual(self.team_tip(), theirs)
 
-    def test_the_reason_that_git_gives_for_a_refusal_is_shown(self):
+    def failing_git(self, script):
+        """Returns variables with a git whose pushes are this script; it still answers what a push would do."""
         folder = self.scratch / "programs"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         real = shutil.which("git")
+        (folder / "git").write_text(f'#!/bin/sh\ngit={real}\ncase " $* " in *" --dry-run "*) ;; *" push "*) {script};; esac\nexec $git "$@"\n')
+        (folder / "git").chmod(0o755)
+        return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+    def test_the_reason_that_git_gives_for_a_refusal_is_shown(self):
         full = "fatal: unable to write loose object file: No space left on device"
-        for why, said, reason in (("incorrect old value provided", "", "push.remote_moved"),
-                                  ("reference already exists", "", "push.remote_moved"),
+        for why, said, reason in (("incorrect old value provided", "", "push.remote_refused"),
+                                  ("reference already exists", "", "push.remote_refused"),
                                   ("unpacker error", "", "push.remote_refused"),
                                   ("unpacker error", full, "push.failed"),
                                   ("pre-receive hook declined", full, "push.remote_refused")):
             with self.subTest(why, said=said):
-                (folder / "git").write_text(f'#!/bin/sh\ncase " $* " in *" push "*) echo "remote: {said}" >&2; printf "To x\\n!\\tmain:main\\t'
-                                            f'[remote rejected] ({why})\\nDone\\n"; exit 1;; esac\nexec {real} "$@"\n')
-                (folder / "git").chmod(0o755)
-                told = self.tell("push", self.team, env={"PATH": f"{folder}:{os.environ['PATH']}"}, expect=3 if reason == "push.failed" else 1)
+                fails = self.failing_git(f'echo "remote: {said}" >&2; printf "To x\n!\tmain:main\t[remote rejected] ({why})\nDone\n"; exit 1')
+                told = self.tell("push", self.team, env=fails, expect=3 if reason == "push.failed" else 1)
                 self.assertEqual(told["reason"], reason)
-                if reason != "push.remote_moved":
-                    self.assertIn(said or why, told["message"])
+                self.assertIn(said or why, told["message"])
+
+    def test_the_other_branch_tells_the_result_of_a_failed_push(self):
+        """Not the words of the other side, which may be of any program."""
+        self.write("c.txt", "theirs\n")
+        self.commit("theirs")
+        self.git("push", "-q", self.team, "main", work=self.source)
+        theirs = self.team_tip()
+        self.git("update-ref", "refs/heads/main", "main~1", work=self.team)
+        old = self.team_tip()
+        answer = 'printf "!\tmain:main\t[remote rejected] (failed to update ref)\n"; exit 1'
+        fails = self.failing_git(f"$git -C {self.team} update-ref refs/heads/main {theirs}; {answer}")
+        self.assertEqual(self.tell("push", self.team, env=fails, expect=1)["reason"], "push.remote_moved")
+        self.git("update-ref", "refs/heads/main", old, work=self.team)
+        self.assertEqual(self.tell("push", self.team, env=self.failing_git(answer), expect=1)["reason"], "push.remote_refused")
+        self.assertEqual(self.team_tip(), old)
+
+    def test_a_push_whose_answer_is_lost_is_a_push(self):
+        lost = self.failing_git('$git "$@" >&2; echo "fatal: the remote end hung up unexpectedly" >&2; exit 128')
+        told = self.tell("push", self.team, env=lost, expect=0)
+        self.assertEqual((told["to"], self.team_tip()), (self.tip(), self.tip()))
+
+    def test_the_address_of_the_push_is_asked_for_its_result(self):
+        """The person's own configuration may push to another address than it fetches from."""
+        own = self.scratch / "own.gitconfig"
+        own.write_text(f'[url "{self.team}"]\n\tpushInsteadOf = {self.repository}\n')
+        fails = self.failing_git('printf "!\tmain:main\t[remote rejected] (closed)\n"; exit 1')
+        told = self.tell("push", self.repository, env=fails | {"GIT_CONFIG_GLOBAL": str(own)}, expect=1)
+        self.assertEqual(told["reason"], "push.remote_refused")
 
     def test_a_lock_at_the_other_side_is_a_failure_and_no_moved_branch(self):
         lock = self.team / "refs" / "heads" / "main.lock"

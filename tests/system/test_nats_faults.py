@@ -43,6 +43,33 @@ class Jobs(test_nats_jobs.JobCase):
         self.assertEqual(self.git("log", "--reverse", "--format=%s", "main", folder=repository), "rewritten\njob j1\n")
         self.git("fsck", "--strict", folder=repository)
 
+    def test_a_branch_that_is_moved_back_before_the_push(self):
+        """What others removed from the branch does not come back with the job."""
+        repository = self.make_repository()
+        self.commit_at(repository, "2026-01-01T00:00:00Z", ["main"], message="removed")
+        once = self.scratch / "once"
+        self.start_worker(path=self.git_program(
+            f'*" push "*) test -e {once} || $git -C {repository} update-ref refs/heads/main main~1; touch {once};;'))
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        self.assertEqual(self.history(repository), ["job-j1"])
+
+    def test_a_failed_push_is_repeated_only_if_the_branch_moved(self):
+        """Whatever words the git server has for it."""
+        for name, why, move, outcome, pushes in (("one", "failed to update ref", "", "refused", 1),
+                                                 ("two", "incorrect old value provided", "", "refused", 1),
+                                                 ("three", "failed to update ref", "moved", "committed", 2)):
+            with self.subTest(why, move=move):
+                repository, count = self.make_repository(name), self.scratch / name
+                other = f"$git -C {repository} -c user.name=p -c user.email=p@q commit-tree main^{{tree}} -p main -m x"
+                moves = f"$git -C {repository} update-ref refs/heads/main $({other});" if move else ""
+                shutil.rmtree(self.scratch / "programs", ignore_errors=True)
+                worker = self.start_worker(path=self.git_program(
+                    f'*" --dry-run "*) ;; *" push "*) echo >>{count}; if test $(wc -l <{count}) = 1 -o -z "{move}"; then {moves}\n'
+                    f'printf "!\tx:y\t[remote rejected] ({why})\n"; exit 1; fi;;'))
+                receipt = self.submit(self.job(repository, name))
+                self.end(worker)
+                self.assertEqual((receipt["outcome"], count.read_text().count("\n")), (outcome, pushes), receipt)
+
     def start_on_small_disk(self, size):
         """Starts a worker whose cache is a tmpfs of this size, which only the worker sees."""
         cache, file = self.scratch / "small", self.scratch / "small.toml"

@@ -935,7 +935,7 @@ class Crashes(JobCase):
         repository = self.make_repository()
         made = f"$($git -C {repository} -c user.name=p -c user.email=p@q commit-tree -p main -m x main^{{tree}})"
         worker = self.start_worker(path=self.git_program(
-            f'*" push "*) echo >> {self.scratch}/pushes\n'
+            f'*" --dry-run "*) ;; *" push "*) echo >> {self.scratch}/pushes\n'
             f'if test $(wc -l < {self.scratch}/pushes) = 8; then $git "$@"; printf "!\\tx:y\\t[rejected] (stale info)\\n"; exit 1; fi\n'
             f'$git -C {repository} update-ref refs/heads/main {made};;'))
         receipt = self.submit(self.job(repository))
