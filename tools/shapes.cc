@@ -127,11 +127,14 @@ Json openai_definition(const ToolInfo& info) {
             {"strict", strict}}}};
 }
 
+/// Clients pass definitions on to models, whose interfaces refuse alternatives at the top level.
 Json mcp_definition(const ToolInfo& info) {
+  Json input = schema_of(info.input_schema);
+  const std::string description = info.description + take_alternatives(input);
   return {{"name", info.name},
           {"title", info.title},
-          {"description", info.description},
-          {"inputSchema", schema_of(info.input_schema)},
+          {"description", description},
+          {"inputSchema", std::move(input)},
           {"outputSchema", schema_of(info.output_schema)},
           {"annotations",
            {{"readOnlyHint", info.annotations.read_only},

@@ -308,13 +308,13 @@ bool WorkspaceFeatures::commits_by_itself() const {
 
 /// The definition of a tool for clients.
 ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
-  ordered_json input = ordered_json::parse(info.input_schema);
-  // Clients pass definitions on to models, whose interfaces refuse alternatives at the top level.
-  const std::string alternatives = take_alternatives(input);
+  static const ToolShape& shape = **tool_shape_named("mcp");
+  ordered_json tool = shape.definition(info);
+  tool["name"] = options_.prefix + info.name;
   if (takes_tx(info)) {
-    input["properties"]["tx"] = {{"type", "string"}};
+    tool["inputSchema"]["properties"]["tx"] = {{"type", "string"}};
   }
-  ordered_json output = ordered_json::parse(info.output_schema);
+  ordered_json output = std::move(tool["outputSchema"]);
   if (output.contains("properties")) {
     output["properties"]["endedTx"] = {{"type", "string"}};
   }
@@ -325,18 +325,10 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
     if (output["properties"].contains("exitCode"))
       output["properties"]["kept"] = {{"type", "string"}};
   }
-  ordered_json tool;
-  tool["name"] = options_.prefix + info.name;
-  tool["title"] = info.title;
-  tool["description"] = info.description + alternatives;
-  tool["inputSchema"] = std::move(input);
   tool["outputSchema"] = answer_schema(std::move(output));
   const bool is_held = !commits_by_itself() && !info.annotations.open_world;
-  tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
   // Staged changes destroy nothing: they can be inspected and dropped.
   tool["annotations"]["destructiveHint"] = !is_held && info.annotations.destructive;
-  tool["annotations"]["idempotentHint"] = info.annotations.idempotent;
-  tool["annotations"]["openWorldHint"] = info.annotations.open_world;
   return tool;
 }
 

@@ -5,7 +5,8 @@ answer."""
 import json
 import unittest
 
-from support import ROOT, SystemCase
+from mcp_client import McpClient
+from support import GALLEY, ROOT, SystemCase
 
 SHAPES = ("anthropic", "openai", "mcp", "sage", "aios", "nachos", "tenex", "faultmaven")
 
@@ -46,6 +47,24 @@ class ToolShapes(SystemCase):
                 for key, value in (("success", True), ("ok", True), ("isError", False), ("is_error", False)):
                     if key in good:
                         self.assertEqual((good[key], bad[key]), (value, not value))
+
+    def test_definitions_in_the_shape_of_mcp_are_those_of_the_server(self):
+        """Interfaces of models refuse alternatives at the top level."""
+        listed = {tool["name"]: tool for tool in json.loads(self.galley("tools", "list", "--format", "mcp", expect=0).stdout)["tools"]}
+        client = McpClient([GALLEY, "mcp", "--autocommit"], self.work)
+        self.addCleanup(client.close)
+        compared = set()
+        for tool in client.ask("tools/list")["result"]["tools"]:
+            own = listed.get(tool["name"])
+            if own is None:
+                continue
+            compared.add(tool["name"])
+            for keyword in ("anyOf", "oneOf", "allOf"):
+                self.assertNotIn(keyword, own["inputSchema"])
+            for member in ("title", "description", "inputSchema"):
+                self.assertEqual(own[member], tool[member], tool["name"])
+        self.assertLessEqual({"Read", "Write", "Edit"}, compared)
+        self.assertIn("Needs ", "".join(tool["description"] for tool in listed.values()))
 
     def test_errors_before_a_call_have_the_requested_shape(self):
         said = self.galley("call", "Read", '{"file": "README.md"}', "--format", "sage", expect=(1, 2, 3))

@@ -242,7 +242,8 @@ TEST_F(Shapes, AlternativesMoveToTheDescriptionIfTheSystemForbidsThem) {
   EXPECT_FALSE(definition["input_schema"].contains("anyOf"));
   EXPECT_TRUE(definition["description"].get<std::string>().ends_with(" Needs file; or file_path."));
   EXPECT_FALSE(json(shape("openai").definition(read))["function"]["strict"].get<bool>());
-  EXPECT_TRUE(json(shape("mcp").definition(read))["inputSchema"].contains("anyOf"));
+  EXPECT_FALSE(json(shape("mcp").definition(read))["inputSchema"].contains("anyOf"));
+  EXPECT_TRUE(json(shape("sage").definition(read))["schema"].contains("anyOf"));
 }
 
 TEST_F(Shapes, OnlyStrictSchemasAreMarkedAsStrict) {
