@@ -18,10 +18,15 @@ constexpr int kMostSignatures = 4;
 }  // namespace
 
 Error jetstream_error(const std::string& what, natsStatus status) {
-  const std::string why = status == NATS_NO_RESPONDERS
-                              ? "JetStream does not answer; it may be off in the server "
-                                "(nats-server -js) or the account"
-                              : natsStatus_GetText(status);
+  std::string why = natsStatus_GetText(status);
+  if (status == NATS_NO_RESPONDERS) {
+    why = "JetStream does not answer; it may be off in the server (nats-server -js) or the account";
+  } else if (status == NATS_ERR) {
+    // The words of the server, which the library keeps for each thread.
+    natsStatus last = NATS_OK;
+    const char* said = nats_GetLastError(&last);
+    if (last == status && said != nullptr && *said != '\0') why = printable_line(said);
+  }
   return {ErrorKind::kIo, "nats.jetstream", what + ": " + why, "", 0};
 }
 
@@ -31,6 +36,12 @@ Error connection_error(const std::string& what, natsStatus status) {
 
 /// Runs the setters of cnats in order and keeps the first failure.
 Result<NatsOptions> connection_options(const std::string& address, const NatsConfig& config) {
+  const bool is_tls = address.starts_with("tls://");
+  // The library takes any other scheme for plain NATS.
+  if (!is_tls && !address.starts_with("nats://") && address.find("://") != address.npos) {
+    return fail(ErrorKind::kUsage, "nats.address",
+                "the address of a NATS server is nats://HOST:PORT or tls://HOST:PORT");
+  }
   natsOptions* made = nullptr;
   if (const natsStatus s = natsOptions_Create(&made); s != NATS_OK) {
     return connection_error("the NATS library cannot start", s);
@@ -55,7 +66,7 @@ Result<NatsOptions> connection_options(const std::string& address, const NatsCon
   set(!config.nkey.empty(), [&] {
     return natsOptions_SetNKeyFromSeed(made, config.nkey.c_str(), config.nkey_seed.c_str());
   });
-  const bool is_secure = !config.ca.empty() || !config.certificate.empty();
+  const bool is_secure = is_tls || !config.ca.empty() || !config.certificate.empty();
   set(is_secure, [&] { return natsOptions_SetSecure(made, true); });
   set(!config.ca.empty(),
       [&] { return natsOptions_LoadCATrustedCertificates(made, config.ca.c_str()); });

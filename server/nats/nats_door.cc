@@ -527,11 +527,6 @@ NatsDoor::NatsDoor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 NatsDoor::~NatsDoor() = default;
 
 Result<std::unique_ptr<NatsDoor>> NatsDoor::open(NachosRunner& runner, Options options) {
-  const std::string& address = options.address;
-  if (!address.starts_with("nats://") && !address.starts_with("tls://")) {
-    return fail(ErrorKind::kUsage, "nats.address",
-                "the address of a NATS server is nats://HOST:PORT or tls://HOST:PORT");
-  }
   auto state = std::make_unique<State>();
   state->runner = &runner;
   state->options = std::move(options);

@@ -904,6 +904,40 @@ class Connections(NatsCase):
                 self.assertNotIn("ermission", door.log.text())
         self.assertEqual([line for line in server.log.lines if "Violation" in line], [])
 
+    def test_an_address_with_tls_sends_nothing_in_plain_text(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            heard = []
+
+            def listen():
+                while True:
+                    try:
+                        client, _ = listener.accept()
+                    except OSError:
+                        return
+                    with client, contextlib.suppress(ConnectionError):  # a client that wants TLS leaves
+                        client.sendall(b'INFO {"server_id":"X","version":"2.9.10","proto":1,"max_payload":1048576,"headers":true}\r\n')
+                        heard.append(client.recv(4096))
+
+            thread = threading.Thread(target=listen)
+            thread.start()
+            address = f"tls://user:secret@127.0.0.1:{listener.getsockname()[1]}"
+            for words in (["jobs"], ["submit"], ["serve"]):
+                self.galley(*words, "--nats", address, stdin=b"{}", expect=(2, 3))
+            self.galley("jobs", "--nats", address.replace("tls:", "http:"), expect=2)
+            self.galley("jobs", "--nats", address.replace("tls:", "nats:"), expect=3)
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            self.assertEqual([b"secret" in text for text in heard], [False] * (len(heard) - 1) + [True])
+
+    def test_a_server_with_a_certificate_that_the_machine_knows_needs_no_setting(self):
+        folder = self.scratch / "tls"
+        make_certificates(folder)
+        server = self.start_server(f'tls {{ cert_file: "{folder}/server.pem", key_file: "{folder}/server.key" }}')
+        address = f"tls://localhost:{server.port}"
+        self.assertEqual(self.start_failing(address).returncode, 3)
+        self.environment["SSL_CERT_FILE"] = f"{folder}/ca.pem"
+        self.start_door(server, "", address)
+
     def test_a_certificate_of_another_host_is_refused(self):
         folder = self.scratch / "tls"
         make_certificates(folder, "elsewhere.example")
