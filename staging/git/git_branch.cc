@@ -167,7 +167,7 @@ class GitBranch::Files final : public Directory {
 };
 
 Result<GitAccess> GitAccess::open(const std::string& directory) {
-  return open(GitProgram::in_other_repository(directory));
+  return open(GitProgram::in_named_repository(directory));
 }
 
 Result<GitAccess> GitAccess::open(GitProgram git) {

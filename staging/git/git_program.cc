@@ -242,6 +242,16 @@ GitProgram GitProgram::in_other_repository(std::string directory) {
   return other;
 }
 
+GitProgram GitProgram::in_named_repository(std::string directory) {
+  GitProgram other = in_other_repository(std::move(directory));
+  // Else git would look for a repository further up.
+  const auto has = [&](const char* name) {
+    return ::access((other.directory_ + name).c_str(), F_OK) == 0;
+  };
+  other.is_named_ = has("/HEAD") && has("/objects") && has("/refs");
+  return other;
+}
+
 GitProgram GitProgram::unconfigured() {
   GitProgram other;
   other.is_unconfigured_ = true;
@@ -257,6 +267,8 @@ std::vector<std::string> GitProgram::words(const std::vector<std::string>& argum
         "maintenance.auto=false"}) {
     all.insert(all.end(), {"-c", setting});
   }
+  // The setting is about bare repositories that git finds by itself.
+  if (is_named_) all.insert(all.end(), {"-c", "safe.bareRepository=all"});
   all.emplace_back("--no-pager");
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;

@@ -84,6 +84,9 @@ class GitProgram {
 
   /// git in another repository. GIT_DIR etc. from the environment are ignored.
   [[nodiscard]] static GitProgram in_other_repository(std::string directory);
+  /// The same in a repository that the person or a configuration named: it may be a bare one also
+  /// with `safe.bareRepository = explicit`.
+  [[nodiscard]] static GitProgram in_named_repository(std::string directory);
 
   /// git outside of every repository and without any configuration, also the person's: that may
   /// name programs and change what a command does.
@@ -129,6 +132,7 @@ class GitProgram {
   Bounds bounds_;
   std::stop_token stop_;
   bool is_elsewhere_ = false;     ///< GIT_DIR etc. are ignored
+  bool is_named_ = false;         ///< see in_named_repository()
   bool is_unconfigured_ = false;  ///< without repository and configuration
   std::shared_ptr<Settings> settings_;
 };
