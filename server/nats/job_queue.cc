@@ -58,7 +58,8 @@ constexpr int64_t kMostKeptBytes = int64_t{1} << 30U;  ///< of the letters, and 
 constexpr std::string_view kSessionPrefix = "job-";    ///< Job::session()
 constexpr std::array kOrder = {Job::Priority::kHigh, Job::Priority::kNormal, Job::Priority::kLow};
 constexpr std::string_view kJobs = "galley.jobs.";
-constexpr size_t kSlots = 64;  ///< of a priority
+constexpr size_t kSlots = 64;      ///< of a priority
+constexpr int kMostMessages = 16;  ///< of a job whose earlier messages were removed from the queue
 
 /// Repositories take turns by their slots, a part of their hash. With one queue for each, the
 /// number of queues would have no limit.
@@ -323,20 +324,28 @@ Result<JobQueue::Submitted> JobQueue::submit(std::string_view text) {
   const bool is_dead = !known.receipt.empty() && known.outcome == JobReceipt::Outcome::kDead;
   const Submitted submitted = {job.id, job.digest, is_dead ? known.revision : 0};
   if (!known.receipt.empty() && !is_dead) return submitted;
-  const std::string message_id = is_dead ? again_id(job.id, known.revision) : job.id;
-  jsPubOptions options;
-  jsPubOptions_Init(&options);
-  options.MsgId = message_id.c_str();
+  std::string message_id = is_dead ? again_id(job.id, known.revision) : job.id;
   jsErrCode code{};
-  jsPubAck* answer = nullptr;
-  const natsStatus s = js_Publish(&answer, state_->context, subject_of(job).c_str(), text.data(),
-                                  static_cast<int>(text.size()), &options, &code);
-  if (s == NATS_OK) {
+  natsStatus s = NATS_OK;
+  for (int made = 0; s == NATS_OK && made < kMostMessages; ++made) {
+    jsPubOptions options;
+    jsPubOptions_Init(&options);
+    options.MsgId = message_id.c_str();
+    jsPubAck* answer = nullptr;
+    s = js_Publish(&answer, state_->context, subject_of(job).c_str(), text.data(),
+                   static_cast<int>(text.size()), &options, &code);
+    if (s != NATS_OK) break;
     const bool is_duplicate = answer->Duplicate;
     const uint64_t sequence = answer->Sequence;
     jsPubAck_Destroy(answer);
-    if (is_duplicate) GALLEY_TRY(check_duplicate(job, sequence));
-    return submitted;
+    if (!is_duplicate) return submitted;
+    GALLEY_ASSIGN(const bool is_there, has_job(submitted, sequence));
+    if (is_there) return submitted;
+    message_id = again_id(job.id, sequence);
+  }
+  if (s == NATS_OK) {
+    return fail(ErrorKind::kIo, "nats.jetstream",
+                "messages of this job were removed from the queue too often: give it another id");
   }
   if (code == JSStreamStoreFailedErr) {
     return fail(
@@ -346,19 +355,24 @@ Result<JobQueue::Submitted> JobQueue::submit(std::string_view text) {
   return fail(jetstream_error("the job is not in the queue", s));
 }
 
-/// Checks that the message of this sequence, which has the job's id, is the same job.
-Result<void> JobQueue::check_duplicate(const Job& job, uint64_t sequence) {
+/// Checks that the message of this sequence, which has the job's id, is the same job. Returns false
+/// if it was removed before a worker took it, as `nats stream purge` does.
+Result<bool> JobQueue::has_job(const Submitted& job, uint64_t sequence) {
   natsMsg* message = nullptr;
   const natsStatus s = js_GetMsg(&message, state_->context, kStream, sequence, nullptr, nullptr);
-  if (s == NATS_NOT_FOUND) {  // it ended
+  if (s == NATS_NOT_FOUND) {
     GALLEY_ASSIGN(const JobBook::Entry known, find(job.id));
-    return JobBook::check_same(job.id, job.digest, known.job);
+    GALLEY_TRY(JobBook::check_same(job.id, job.digest, known.job));
+    return !known.receipt.empty() && known.revision != job.dead;
   }
   if (s != NATS_OK) return fail(jetstream_error("the earlier job of this id cannot be read", s));
   const auto earlier = parse_job(text_of_message(message));
   natsMsg_Destroy(message);
-  return JobBook::check_same(job.id, job.digest, earlier ? earlier->digest : std::string());
+  GALLEY_TRY(JobBook::check_same(job.id, job.digest, earlier ? earlier->digest : std::string()));
+  return true;
 }
+
+bool JobQueue::is_closed() const { return natsConnection_IsClosed(state_->connection); }
 
 Result<JobBook::Entry> JobQueue::find(const std::string& id) { return state_->book->find(id); }
 
@@ -715,7 +729,11 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
   while (!must_end()) {
     const auto delivery = state_->next();
     if (natsConnection_IsClosed(state_->connection)) {
-      return fail(ErrorKind::kIo, "nats.connection", "the NATS server closed the connection");
+      const char* why = nullptr;
+      natsConnection_GetLastError(state_->connection, &why);
+      return fail(
+          ErrorKind::kIo, "nats.connection",
+          "the NATS server closed the connection: " + printable_line(why == nullptr ? "" : why));
     }
     if (!delivery) recover(delivery.error());
     if (!delivery || *delivery == nullptr) {

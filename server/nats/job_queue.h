@@ -72,10 +72,13 @@ class JobQueue {
   [[nodiscard]] Result<void> serve(JobWorker& worker, const std::function<bool()>& must_end,
                                    const std::function<void(const std::string&)>& log);
 
+  /// Whether the connection has ended for good: it is not made again.
+  [[nodiscard]] bool is_closed() const;
+
  private:
   struct State;
   explicit JobQueue(std::unique_ptr<State> state);
-  [[nodiscard]] Result<void> check_duplicate(const Job& job, uint64_t sequence);
+  [[nodiscard]] Result<bool> has_job(const Submitted& job, uint64_t sequence);
   std::unique_ptr<State> state_;
 };
 

@@ -98,6 +98,10 @@ bool is_transient(const Error& error) {
          error.reason == "git.index_locked" || error.reason == "git.ref_locked";
 }
 
+bool is_of_rules(const Error& error) {
+  return error.reason.starts_with("config.") || error.reason.starts_with("input.");
+}
+
 /// Whether a damaged clone may be the cause. For the other reasons, which come from the job or the
 /// repository, the clone is not fetched again.
 bool may_be_damage(const Error& error) {
@@ -243,6 +247,22 @@ JobReceipt refused(const Job& job, const Refused& no,
   return made;
 }
 
+/// Whether the workspace has every edit of a document already.
+bool is_made_already(const EditResult& edited) {
+  constexpr std::string_view kMade = "patch.already_applied";
+  const auto outcome = edited.outcome();
+  return outcome && !outcome->files.empty() &&
+         std::ranges::all_of(outcome->files, [&](const FileOutcome& file) {
+           // Of a rename, only the names are known to be as wanted.
+           const bool is_move = file.op == FileOp::kRename || file.op == FileOp::kCopy;
+           if (file.refusal) return !is_move && file.refusal->reason == kMade;
+           return !file.failures.empty() && file.placements.empty() &&
+                  std::ranges::all_of(file.failures, [&](const EditFailure& failure) {
+                    return failure.reason == kMade;
+                  });
+         });
+}
+
 /// Stages the job's edits or calls, all or none.
 Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& options) {
   const ToolProfile* profile = nullptr;
@@ -251,7 +271,7 @@ Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& 
   }
   if (!job.edits.empty()) {
     const EditResult edited = transaction.apply(job.edits);
-    if (edited) return {};
+    if (edited || is_made_already(edited)) return {};
     Error why = edited.error();
     why.message = edited.report();
     return fail(std::move(why));
@@ -385,6 +405,7 @@ Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
     GALLEY_ASSIGN(own, parse_config(text, config.validators));
     GALLEY_TRY(check_validators(own, *folder));
   }
+  if (!config.galley_toml.empty()) GALLEY_TRY(load_other_config(config.galley_toml));
   GALLEY_TRY(note_boot(*folder));
   return std::unique_ptr<JobWorker>(
       new JobWorker(std::move(config), std::move(own), std::move(lock), std::move(folder)));
@@ -410,7 +431,7 @@ std::string JobWorker::directory_of(const Job& job) const {
 Result<void> JobWorker::make_clone(const std::string& repository, const std::string& hash) {
   clones_.clear();
   is_new_ = true;
-  GALLEY_TRY(GitProgram::in_other_repository(config_.cache)
+  GALLEY_TRY(GitProgram::in_named_repository(config_.cache)
                  .run({"init", "--quiet", "--bare", "--object-format=" + hash,
                        config_.cache + "/" + repository}));
   return {};
@@ -420,7 +441,7 @@ Result<void> JobWorker::make_clone(const std::string& repository, const std::str
 /// ways that it cannot read a clone.
 bool JobWorker::is_sick(const Job& job, const Error& why) const {
   return why.message.find(".lock': File exists") != std::string::npos ||
-         !GitProgram::in_other_repository(directory_of(job)).run({"for-each-ref", "--count=1"});
+         !GitProgram::in_named_repository(directory_of(job)).run({"for-each-ref", "--count=1"});
 }
 
 /// The refusal of a job. A clone that may be damaged is made again first, once for each job: then
@@ -468,6 +489,23 @@ Result<void> JobWorker::note_use(const std::string& repository) {
   return used->set_modified(SystemClock().wall_ns());
 }
 
+/// Packs a clone again that many fetches have left in pieces, at most once a day. Such a clone is
+/// slow but not wrong, so the job goes on with it if git fails or has no time.
+void JobWorker::pack(const std::string& repository) {
+  constexpr ptrdiff_t kMostPacks = 50;  // as git itself
+  constexpr GitProgram::Bounds kBounds = {std::chrono::minutes(1), 64U << 10U};
+  const auto folder = cache_->open_directory(chosen_path(repository + "/objects/pack"));
+  const auto entries = folder ? (*folder)->list() : fail(folder.error());
+  const auto is_pack = [](const DirectoryEntry& entry) { return entry.name.ends_with(".pack"); };
+  if (!entries || std::ranges::count_if(*entries, is_pack) <= kMostPacks) return;
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(packed_, [&](const auto& one) { return now - one.second >= std::chrono::days(1); });
+  if (!packed_.emplace(repository, now).second) return;
+  clones_.clear();  // their processes of git hold the old packs
+  const auto git = GitProgram::in_named_repository(config_.cache + "/" + repository);
+  (void)git.with_bounds(kBounds).run({"gc", "--quiet"});
+}
+
 /// A repository of the cache. The processes of git that read it are those of the last job there.
 Result<GitAccess> JobWorker::opened(const std::string& directory) {
   const auto now = std::chrono::steady_clock::now();
@@ -487,6 +525,7 @@ Result<GitAccess> JobWorker::opened(const std::string& directory) {
 /// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
 Result<JobWorker::Place> JobWorker::fetched(const Job& job, const std::stop_token& stop) {
   GALLEY_TRY(note_use(repository_name(job)));
+  pack(repository_name(job));
   GALLEY_ASSIGN(GitAccess repository, opened(directory_of(job)));
   repository.git = repository.git.with_stop(stop);
   Place place{std::move(repository), branch_of(job)};
@@ -622,6 +661,11 @@ Result<std::optional<JobReceipt>> JobWorker::stage_and_push(
   auto options = options_of(job);
   if (!options) return refused(job, options.error());
   const auto workspace = open_branch_workspace(place.repository, place.branch, *std::move(options));
+  // Rules that cannot be read are a fault of this worker. Another one may do the job.
+  const bool has_own_rules = !config_.galley_toml.empty();
+  if (!workspace && has_own_rules && is_of_rules(workspace.error())) {
+    return fail(ErrorKind::kIo, workspace.error().reason, workspace.error().message);
+  }
   if (!workspace) return refused_here(job, workspace.error());
   // Opening completed the commit of a worker that was killed. The repository does not have it.
   GALLEY_ASSIGN(const std::string opened_tip, tip_of(*place.repository.objects, place.branch));

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -75,6 +77,7 @@ class JobWorker {
   [[nodiscard]] std::string directory_of(const Job& job) const;
   [[nodiscard]] Result<void> publish_new(const Job& last) const;
   [[nodiscard]] Result<void> note_use(const std::string& repository);
+  void pack(const std::string& repository);
   [[nodiscard]] Result<GitAccess> opened(const std::string& directory);
   [[nodiscard]] Result<Place> fetched(const Job& job, const std::stop_token& stop);
   [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,
@@ -97,7 +100,9 @@ class JobWorker {
   std::unique_ptr<WritableFile> lock_;
   std::unique_ptr<WritableDirectory> cache_;
   PublishRecord publish_;
-  std::vector<Clone> clones_;    ///< those of the last jobs, the newest first
+  std::vector<Clone> clones_;  ///< those of the last jobs, the newest first
+  /// When clones were packed again.
+  std::map<std::string, std::chrono::steady_clock::time_point> packed_;
   bool is_new_ = false;          ///< the clone was made for the present job
   bool has_other_hash_ = false;  ///< it has, because the first one did not fit
 };

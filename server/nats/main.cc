@@ -201,13 +201,23 @@ Result<galley::Error> not_ended(const Values& values, galley::JobQueue& queue,
 Result<int> await_receipt(const Values& values, galley::JobQueue& queue,
                           const galley::JobQueue::Submitted& job, uint32_t seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  bool is_told = false;  // that the server does not answer, which may pass
   while (true) {
-    GALLEY_ASSIGN(const galley::JobBook::Entry known, queue.find(job.id));
-    GALLEY_TRY(galley::JobBook::check_same(job.id, job.digest, known.job));
-    if (!known.receipt.empty() && known.revision != job.dead) return print_receipt(values, known);
-    if (must_end || std::chrono::steady_clock::now() >= end) {
-      GALLEY_ASSIGN(galley::Error why, not_ended(values, queue, job.id, known));
-      return galley::fail(std::move(why));
+    const bool is_last = must_end || std::chrono::steady_clock::now() >= end;
+    const auto known = queue.find(job.id);
+    if (known) {
+      GALLEY_TRY(galley::JobBook::check_same(job.id, job.digest, known->job));
+      if (!known->receipt.empty() && known->revision != job.dead) {
+        return print_receipt(values, *known);
+      }
+      if (is_last) {
+        GALLEY_ASSIGN(galley::Error why, not_ended(values, queue, job.id, *known));
+        return galley::fail(std::move(why));
+      }
+    } else if (is_last || queue.is_closed()) {
+      return galley::fail(known.error());
+    } else if (!std::exchange(is_told, true)) {
+      say("galley: " + galley::printable_line(known.error().message) + "; the wait goes on");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kLookEveryMs));
   }

@@ -95,6 +95,10 @@ class NatsServer:
     def restarted(self):
         """Stops this server, and returns a new one on the same port."""
         self.stop()
+        return self.again()
+
+    def again(self):
+        """Returns a new one on the same port, after stop()."""
         return NatsServer(self.folder, self.configuration, self.port)
 
 

@@ -136,6 +136,52 @@ class Addresses(TroubleCase):
             self.assertEqual(self.submit(self.job(repository, f"j{number}", change))["outcome"], "committed")
         self.assertEqual(set(self.records()), {"j1", "j2"})
 
+    def test_a_job_that_was_removed_from_the_queue_can_be_submitted_again(self):
+        repository = self.make_repository()
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        worker = self.start_worker(path=self.git_program('*" fetch "*) exit 1;;'))
+        self.submit(self.job(repository), wait=0)
+        worker.log.wait_for("job j1: ")  # a failed try leaves a claim
+        self.end(worker)
+        for _ in range(3):
+            self.submit(self.job(repository), wait=0)
+            self.assertTrue(client.request("$JS.API.STREAM.PURGE.GALLEY_JOBS", b"")["success"])
+        self.assertEqual(self.submit(self.job(repository), wait=0), "j1")
+        self.submit(self.job(repository), wait=0)  # is in the queue
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        self.assertEqual(self.history(repository), ["job-j1"])
+
+    def test_a_worker_and_its_repository_work_with_the_strictest_setting_for_bare_repositories(self):
+        repository = self.make_repository()
+        (self.scratch / ".gitconfig").write_text("[safe]\nbareRepository = explicit\n[user]\nname = p\nemail = p@q\n")
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        self.environment["HOME"] = str(self.scratch)
+        self.galley("--repo", str(repository), "--ref", "main", "apply", stdin=PATCH.format("b.txt", "two", "TWO").encode(), expect=0)
+        self.assertEqual(self.git("--git-dir", repository, "show", "main:b.txt"), "TWO\n")
+
+    def test_a_wait_goes_on_after_the_server_was_away(self):
+        repository = self.make_repository()
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        looks = client.subscribe("$JS.API.DIRECT.GET.KV_galley-receipts.>")
+        waits = subprocess.Popen([support.GALLEY, "submit", "--nats", self.server.address, "--wait", "120"], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **self.environment})
+        self.addCleanup(waits.kill)
+        waits.stdin.write(json.dumps(self.job(repository)).encode())
+        waits.stdin.close()
+        for _ in range(2):  # before it submits the job, and for the receipt
+            client.next(looks)
+        self.server.stop()
+        self.assertIn(b"the wait goes on", waits.stderr.readline())
+        self.server = self.server.again()
+        self.start_worker()
+        self.assertEqual(json.loads(waits.stdout.read())["outcome"], "committed")
+        waits.stderr.close()
+        waits.stdout.close()
+        waits.wait(60)
 
     def test_a_queue_that_cannot_be_made_again_is_told(self):
         self.server.stop()
@@ -195,6 +241,11 @@ class WhatPeopleAreTold(TroubleCase):
         for words in (["submit", "--nats", server.address], ["jobs", "--nats", server.address]):
             said = self.galley(*words, stdin=json.dumps(self.job("x")).encode(), expect=3).stderr
             self.assertIn(b"JetStream does not answer; it may be off", said)
+
+    def test_a_full_jetstream_is_told_in_the_words_of_the_server(self):
+        self.server.stop()
+        self.server = NatsServer(self.scratch / "small", f'jetstream {{ store_dir: "{self.scratch}/js", max_file_store: 1500000000 }}', has_jetstream=False)
+        self.start_worker().log.wait_for("insufficient storage resources")
 
     def test_what_a_job_waits_for_is_told(self):
         self.assertIn(b"there is no job 'j1'", self.queue("jobs", "j1", expect=2).stderr)

@@ -262,6 +262,22 @@ class Jobs(JobCase):
                 receipt = self.submit(self.job(repository, f"j{number + 2}", PATCH.format("b.txt", text, text + "o")))
                 self.assertEqual(receipt["outcome"], "committed", receipt)
 
+    def test_a_clone_of_many_fetches_is_packed_again(self):
+        repository = self.make_repository()
+        worker = self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+        clone = next(worker.cache.glob("*.git"))
+        for number in range(51):
+            blob = self.scratch / "blob"
+            blob.write_text(f"{number}\n")
+            made = self.git("--git-dir", clone, "hash-object", "-w", blob)
+            environment = {**os.environ, **self.environment, "HOME": str(self.scratch)}
+            subprocess.run(["git", "--git-dir", clone, "pack-objects", "-q", clone / "objects" / "pack" / "pack"], input=made.encode(),
+                           env=environment, stdout=subprocess.DEVNULL, check=True)
+        self.assertEqual(self.submit(self.job(repository, "j2", PATCH.format("b.txt", "two", "TWO")))["outcome"], "committed")
+        self.assertLess(len(list((clone / "objects" / "pack").glob("*.pack"))), 4)
+        self.assertEqual(self.history(repository), ["job-j1", "job-j2"])
+
     def test_a_repository_may_use_sha256(self):
         source, bare = self.scratch / "source", self.repositories / "one.git"
         self.git("init", "-q", "-b", "main", "--object-format=sha256", source)
@@ -432,6 +448,34 @@ class Jobs(JobCase):
         own.write_text('[[validator]]\nname = "x"\nbuiltin = "nothing"\n')
         with self.assertRaisesRegex(AssertionError, "validators.toml:3"):
             self.start_worker(f'validators = "{own}"\n')
+
+    def test_rules_that_cannot_be_used_are_told_at_the_start_and_refuse_no_job(self):
+        own = self.scratch / "rules.toml"
+        with self.assertRaisesRegex(AssertionError, "rules.toml"):
+            self.start_worker(f'galley_toml = "{own}"\n')
+        own.write_text("[policy]\n")
+        worker = self.start_worker(f'galley_toml = "{own}"\n')
+        own.write_text("[policy\n")
+        repository = self.make_repository()
+        self.submit(self.job(repository), wait=0)
+        worker.log.wait_for("job j1: ")
+        self.end(worker)
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+
+    def test_a_patch_that_the_branch_has_already_is_no_refusal(self):
+        repository = self.make_repository()
+        self.start_worker()
+        made = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
+        both = PATCH.format("a.txt", "one", "ONE") + made
+        self.assertEqual(self.submit(self.job(repository, "j1", both))["outcome"], "committed")
+        moved = "diff --git a/gone.txt b/b.txt\nsimilarity index 100%\nrename from gone.txt\nrename to b.txt\n"
+        for name, edits, outcome in (("j2", both, "unchanged"), ("j3", made, "unchanged"), ("j6", moved, "refused"),
+                                     ("j4", both + PATCH.format("b.txt", "two", "TWO"), "refused"),
+                                     ("j5", made + PATCH.format("b.txt", "none", "TWO"), "refused")):
+            receipt = self.submit(self.job(repository, name, edits))
+            self.assertEqual(receipt["outcome"], outcome, receipt)
+        self.assertEqual(self.history(repository), ["job-j1"])
 
     def test_the_audit_records_of_a_job_are_published_once(self):
         repository = self.make_repository()
