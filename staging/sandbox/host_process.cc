@@ -222,6 +222,8 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
   if (options.output_is_complaint) {
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   }
+  // Libraries open descriptors that a program would inherit.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   // A program that reads the terminal may be interrupted from its start.
   auto interrupts = options.shares_input ? std::make_unique<InterruptsIgnored>() : nullptr;
   posix_spawnattr_t attributes;

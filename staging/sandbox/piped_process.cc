@@ -260,6 +260,8 @@ int become(const ChildStart& start) {
       ::dup2(complaint, STDERR_FILENO) < 0) {
     return errno;
   }
+  // Libraries open descriptors that the program would inherit.
+  (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   (void)::pthread_sigmask(SIG_SETMASK, &start.signals, nullptr);
   ::execvpe(start.arguments[0], start.arguments.data(), start.variables.data());
   return errno;

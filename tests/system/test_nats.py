@@ -811,6 +811,15 @@ class Connections(NatsCase):
         self.end(door)
         self.assertNotIn("hush", door.log.text())
 
+    def test_a_program_of_the_host_does_not_get_the_connection(self):
+        config, seen = self.scratch / "config" / "galley" / "config.toml", self.scratch / "seen"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(f'[commit]\nafter_apply = ["/bin/sh", "-c", "ls -l /proc/$$/fd > {seen}"]\n')
+        _, _, client = self.serve()
+        self.assertTrue(client.request(f"{FILES}.request", self.call_of(action="write", path="workspace/b.txt", content="x"))["payload"]["success"])
+        self.assertIn(" 1 -> ", seen.read_text())
+        self.assertNotIn("socket:", seen.read_text())
+
     def test_a_seed_of_an_nkey_lets_it_in(self):
         own = Nkey()
         server = self.start_server(f"authorization {{ users: [{{ nkey: {own.public} }}, {{ user: me, password: it }}] }}")

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -50,6 +51,15 @@ TEST(PipedProcess, StandardErrorIsKeptUpToItsLimit) {
   const auto said = run_piped({"sh", "-c", "yes | head -c 100000 >&2"}, {}, "", 100);
   ASSERT_TRUE(said.has_value());
   EXPECT_EQ(said->complaint.size(), PipedProcess::kMaxStandardErrorBytes);
+}
+
+TEST(PipedProcess, TheProgramGetsNoOtherDescriptor) {
+  const int leaking = ::dup(STDIN_FILENO);  // as a library opens one
+  const auto said =
+      run_piped({"sh", "-c", "test -e /dev/fd/" + std::to_string(leaking)}, {}, "", 100);
+  ASSERT_TRUE(said.has_value());
+  EXPECT_EQ(said->status, 1);
+  ::close(leaking);
 }
 
 TEST(PipedProcess, VariablesAreSetAndRemoved) {
