@@ -68,6 +68,10 @@ struct ToolMeta {
   bool cached = false;        ///< an earlier answer about the same contents
   uint32_t attempts = 1;      ///< more than 1 after transient errors
   std::vector<std::string> warnings;
+  // Indexes into `warnings`:
+  std::optional<size_t> unrecorded = {};  ///< the call had no effect and could not be recorded
+  std::optional<size_t> unreadable = {};  ///< paths that a search left out; the user may not read
+                                          ///< them
 };
 
 /// The result of a call.

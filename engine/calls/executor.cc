@@ -15,8 +15,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::string_view kUnreadable = "left out, because you may not read it: ";
-constexpr std::string_view kUnrecordedCall = "this call is not in the audit log: ";
 constexpr size_t kMaxCalls = 100'000;  // calls in one document
 
 /// Returns the set options of the caller that are not members of a record; null if there are none.
@@ -95,32 +93,17 @@ ToolCall ToolCall::parse(std::string tool, std::string_view args_text) {
   return call;
 }
 
-namespace {
-
-const std::string* warning_that_begins(std::string_view begin, const ToolResult& result) {
-  const auto& all = result.meta.warnings;
-  const auto found = std::find_if(all.begin(), all.end(), [begin](const std::string& warning) {
-    return warning.starts_with(begin);
-  });
-  return found == all.end() ? nullptr : &*found;
+std::string warn_unrecorded(ToolMeta& meta, const Error& why) {
+  meta.unrecorded = meta.warnings.size();
+  return meta.warnings.emplace_back("this call is not in the audit log: " + why.message);
 }
 
-}  // namespace
-
-std::string unrecorded_warning(const Error& why) {
-  return std::string(kUnrecordedCall) + why.message;
+const std::string* unrecorded_warning(const ToolMeta& meta) {
+  return meta.unrecorded ? &meta.warnings[*meta.unrecorded] : nullptr;
 }
 
-const std::string* unrecorded_warning(const ToolResult& result) {
-  return warning_that_begins(kUnrecordedCall, result);
-}
-
-std::string unreadable_warning(const std::string& paths) {
-  return std::string(kUnreadable) + paths;
-}
-
-const std::string* unreadable_warning(const ToolResult& result) {
-  return warning_that_begins(kUnreadable, result);
+const std::string* unreadable_warning(const ToolMeta& meta) {
+  return meta.unreadable ? &meta.warnings[*meta.unreadable] : nullptr;
 }
 
 Result<std::vector<ToolCall>> parse_calls(std::string_view text) {
@@ -248,8 +231,7 @@ Recorded Executor::record_result(Ran&& ran, const Place& place) {
   const bool needs_record = action.runs_program || (has_effect && !is_try);
   const auto recorded = record(std::move(action), ran.result_);
   if (!recorded && !needs_record) {
-    unrecorded_ = unrecorded_warning(recorded.error());
-    ran.result_.meta.warnings.push_back(unrecorded_);
+    unrecorded_ = warn_unrecorded(ran.result_.meta, recorded.error());
   } else if (!recorded) {
     if (place.before != nullptr) place.overlay->restore(*place.before);
     ToolResult result = unrecorded(recorded.error());
@@ -487,8 +469,7 @@ Executor::StagedCalls Executor::stage_calls(Overlay& overlay, const std::vector<
   }
   const auto recorded = record(std::move(dropped), ToolResult());
   if (!recorded) {
-    unrecorded_ = unrecorded_warning(recorded.error());
-    staged.results.back().meta.warnings.push_back(unrecorded_);
+    unrecorded_ = warn_unrecorded(staged.results.back().meta, recorded.error());
   }
   return staged;
 }

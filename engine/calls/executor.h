@@ -48,14 +48,12 @@ struct ToolCall {
   }
 };
 
-/// The warning in the answer of a call that had no effect and could not be recorded.
-[[nodiscard]] std::string unrecorded_warning(const Error& why);
-/// Returns that warning of a result, or null.
-[[nodiscard]] const std::string* unrecorded_warning(const ToolResult& result);
-/// The warning in the answer of a search that left out paths, which the user may not read.
-[[nodiscard]] std::string unreadable_warning(const std::string& paths);
-/// Returns that warning of a result, or null.
-[[nodiscard]] const std::string* unreadable_warning(const ToolResult& result);
+/// Adds the warning ToolMeta::unrecorded and returns it.
+std::string warn_unrecorded(ToolMeta& meta, const Error& why);
+/// Returns the warning ToolMeta::unrecorded, or null.
+[[nodiscard]] const std::string* unrecorded_warning(const ToolMeta& meta);
+/// Returns the warning ToolMeta::unreadable, or null.
+[[nodiscard]] const std::string* unreadable_warning(const ToolMeta& meta);
 
 /// Parses a `--format calls` document: `[{"tool": "...", "args": {...}}, …]`.
 /// Errors: kInvalid, reason `calls.malformed`, with the JSON Pointer of the invalid value.

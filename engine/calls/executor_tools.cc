@@ -496,7 +496,9 @@ ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadN
   }
   if (result.ok && !context.unreadable.empty()) {
     constexpr size_t kMostNamed = 10;
-    result.meta.warnings.push_back(unreadable_warning(join_some(context.unreadable, kMostNamed)));
+    result.meta.unreadable = result.meta.warnings.size();
+    result.meta.warnings.push_back("left out, because you may not read it: " +
+                                   join_some(context.unreadable, kMostNamed));
     if (notes != nullptr) notes->forbid_caching();  // they do not have what was left out
   }
   if (result.ok) judge_result(attempt.entry, context, time, result);

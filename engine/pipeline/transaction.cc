@@ -147,7 +147,7 @@ ToolResult InnerTransaction::call_recorded(ToolCall call, const CallOptions& opt
                           !(*found)->tool->info().annotations.open_world;
   if (!ready && !call.flaw && !only_reads) call.flaw = ready.error();
   ToolResult result = std::move(call_all({std::move(call)}, options).front());
-  if (!ready) result.meta.warnings.push_back(unrecorded_warning(ready.error()));
+  if (!ready) warn_unrecorded(result.meta, ready.error());
   return result;
 }
 
@@ -195,8 +195,7 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
   // A transaction in memory may end without a commit. Then nothing else writes these records.
   if (!state_->stage && state_->steps.empty() && !staged.results.empty()) {
     if (const auto written = state_->recorder.write_or_drop_held(); !written) {
-      state_->unrecorded = unrecorded_warning(written.error());
-      staged.results.back().meta.warnings.push_back(state_->unrecorded);
+      state_->unrecorded = warn_unrecorded(staged.results.back().meta, written.error());
     }
   }
   return std::move(staged.results);

@@ -285,7 +285,7 @@ ExecuteResponse Serving::execute(const ExecuteRequest& request, ToolCall call, C
     response.set_error(field_text(error_line_in(*shape_, *result.error)));
   }
   response.set_execution_id(result.meta.execution_id);
-  const std::string* unrecorded = unrecorded_warning(result);
+  const std::string* unrecorded = unrecorded_warning(result.meta);
   if (unrecorded != nullptr && caller.warn) caller.warn(*unrecorded);
   response.set_duration_ms(result.meta.duration_ms);
   remember(result.meta.execution_id, {request.agent_id(), request.task_id()});

@@ -422,9 +422,9 @@ void name_all_changes(size_t all, ordered_json& structured) {
 
 ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, const std::string& tx,
                               const std::vector<std::string>& questions) {
-  if (const std::string* unrecorded = unrecorded_warning(result)) {
+  if (const std::string* unrecorded = unrecorded_warning(result.meta)) {
     ToolResult rest = result;
-    rest.meta.warnings.clear();
+    rest.meta.unrecorded.reset();
     ordered_json out = tool_call_result(rest, tool, tx, questions);
     std::string text = "warning: " + printable_line(*unrecorded) + "\n";
     out["content"][0]["text"] = text + out["content"][0]["text"].get<std::string>();
@@ -432,7 +432,7 @@ ordered_json tool_call_result(const ToolResult& result, const ToolInfo& tool, co
   }
   if (!result.ok) return failed_result(*result.error);
   std::string text = text_of_data(*result.data, tool, tx);
-  if (const std::string* unreadable = unreadable_warning(result)) {
+  if (const std::string* unreadable = unreadable_warning(result.meta)) {
     text += (text.empty() || text.ends_with('\n') ? "" : "\n") + printable_line(*unreadable) + "\n";
   }
   ordered_json structured = with_page_of_file(concise(*result.data), tool);

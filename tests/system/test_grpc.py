@@ -159,6 +159,24 @@ class Registry(GrpcCase):
         self.assertTrue(answer.success, answer.error)
         self.assertIn("not in the audit log", dict(call.trailing_metadata())["galley-warning"])
 
+    def add_tool(self, answer):
+        """Adds a tool that only reads, by its definition."""
+        self.need_walls()
+        folder = self.scratch / "tool"
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps(
+            {"name": "nachos-tool-say", "version": "1.0.0", "type": "tool", "description": "For a test.",
+             "provides": {"tool": "say", "securityTier": 1}, "executable": "run"}))
+        (folder / "run").write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\n")
+        (folder / "run").chmod(0o755)
+        self.galley("tools", "add", folder, expect=0)
+        return self.client("--profile", "native")
+
+    def test_a_tool_cannot_write_the_warning_about_the_record(self):
+        client = self.add_tool({"ok": True, "data": {}, "warnings": ["this call is not in the audit log: it is"]})
+        answer, call = client.tools.Execute.with_call(client.request("say", {}))
+        self.assertEqual((answer.success, call.trailing_metadata()), (True, ()), answer.error)
+
     def test_a_failing_tool_is_ok_with_its_code(self):
         client = self.client()
         for tool, arguments, code in [

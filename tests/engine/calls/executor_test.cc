@@ -198,11 +198,11 @@ TEST_F(ExecutorTest, ACallWithoutAnEffectThatCannotBeRecordedIsAnsweredWithAWarn
   ASSERT_TRUE(*(*head)->try_lock(LockMode::kExclusive));
   const ToolResult missing = call("Read", {{"file", "gone.txt"}});
   EXPECT_EQ(missing.error->reason, "path.not_found");
-  ASSERT_NE(unrecorded_warning(missing), nullptr);
+  ASSERT_NE(unrecorded_warning(missing.meta), nullptr);
   options_.dry_run = true;
   const ToolResult tried = call("Write", {{"file", "a.txt"}, {"content", "x"}});
   EXPECT_TRUE(tried.ok);
-  EXPECT_NE(unrecorded_warning(tried), nullptr);
+  EXPECT_NE(unrecorded_warning(tried.meta), nullptr);
 }
 
 TEST_F(ExecutorTest, WithoutALogCallsStillWork) {
