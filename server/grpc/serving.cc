@@ -307,7 +307,8 @@ Result<ToolResult> Serving::run(const ExecuteRequest& request, ToolCall call,
   if (is_grant(request.tool_name()) && caller.who.has(kGrantRight)) {
     return run_as_person(request, std::move(call), options);
   }
-  const bool begins = config_.commit == ServingConfig::CommitRule::kExplicit;
+  // A call that will be refused begins nothing.
+  const bool begins = config_.commit == ServingConfig::CommitRule::kExplicit && !call.flaw;
   const Key key = {request.agent_id(), request.task_id()};
   GALLEY_ASSIGN(std::shared_ptr<Task> task, known_task(key, caller.who));
   if (task == nullptr && begins) {

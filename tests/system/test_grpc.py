@@ -615,6 +615,17 @@ class Transactions(GrpcCase):
         self.assertFalse((self.work / "other.txt").exists())
         self.assertIn("begin one", self.state(client.transactions.Commit, success=False).error)
 
+    def test_a_call_that_the_profile_refuses_begins_no_transaction(self):
+        client = self.client(*self.config(f"commit = 'explicit'\n[[principal]]\nuid = {os.geteuid()}\nagents = ['*']\n"))
+        answer = client.execute("Bash", {"command": "true"})
+        self.assertIn("Bash", answer.error)
+        self.assertTrue(answer.execution_id)
+        self.assertIn("begin one", self.state(client.transactions.Commit, success=False).error)
+        self.write(client, "a.txt")
+        self.assertFalse(client.execute("Bash", {"command": "true"}).success)
+        self.state(client.transactions.Commit)
+        self.assertTrue((self.work / "a.txt").exists())
+
     def test_begin_holds_back_the_calls_of_one_task(self):
         client = self.client()
         self.state(client.transactions.Begin)
