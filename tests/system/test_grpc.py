@@ -172,6 +172,19 @@ class Registry(GrpcCase):
         self.galley("tools", "add", folder, expect=0)
         return self.client("--profile", "native")
 
+    def test_no_program_starts_without_a_record(self):
+        client = self.add_tool({"ok": True, "data": {"said": 1}})
+        request = client.request("say", {})
+        answer = client.tools.Execute(request)
+        self.assertEqual((answer.success, json.loads(answer.output_json or "{}")), (True, {"said": 1}), answer.error)
+        log = self.work / ".galley" / "audit.jsonl"
+        log.unlink()
+        log.mkdir()
+        for tool, arguments in (("say", {}), ("Bash", {"command": "true"})):
+            answer = client.execute(tool, arguments)
+            self.assertFalse(answer.success)
+            self.assertIn("audit", answer.error)
+
     def test_a_tool_cannot_write_the_warning_about_the_record(self):
         client = self.add_tool({"ok": True, "data": {}, "warnings": ["this call is not in the audit log: it is"]})
         answer, call = client.tools.Execute.with_call(client.request("say", {}))

@@ -369,6 +369,37 @@ class Again(test_nats.NatsCase):
         self.assertEqual(told, [({"written": True}, False), ({"written": True}, True)], answers)
 
 
+class Recorded(test_nats.NatsCase):
+    add_tool = Again.add_tool
+
+    def check_that_no_program_starts(self, spoil):
+        """Calls a tool that only reads, by its definition, before and after its calls cannot be recorded."""
+        self.add_tool()
+        _, _, client = self.serve()
+        first = client.request(Again.tool, self.call_of())
+        self.skip_if_unavailable(json.dumps(first).encode())
+        self.assertTrue(first["payload"]["success"], first)
+        spoil(self.work / ".galley")
+        self.assertFalse(client.request(Again.tool, self.call_of())["payload"]["success"])
+        read = client.request(Again.file, self.call_of(action="read", path="workspace/a.txt"))["payload"]
+        self.assertEqual(read.get("result"), "one\n", read)
+        self.assertIn("this call is not in the audit log", str(read["metadata"]["warnings"]))
+
+    def test_no_program_starts_if_the_log_cannot_be_written(self):
+        def spoil(state):
+            (state / "audit.jsonl").unlink()
+            (state / "audit.jsonl").mkdir()
+
+        self.check_that_no_program_starts(spoil)
+
+    def test_no_program_starts_if_the_log_cannot_be_made(self):
+        def spoil(state):
+            shutil.rmtree(state)
+            state.write_text("")
+
+        self.check_that_no_program_starts(spoil)
+
+
 class Door(test_nats.NatsCase):
     def test_a_client_that_does_not_read_holds_up_no_other(self):
         (self.work / "workspace" / "big.txt").write_text("x" * 500_000)
