@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/printable.h"
@@ -331,14 +332,11 @@ class IdentifiedCallSearch {
     if (first_.empty()) first_ = time;
     if (time < *since_) return;
     const std::string kind = text_member(record, "kind");
-    const bool is_done = !record.contains("error");
-    if (kind == "commit" && is_done) ended_.insert(text_member(record, "open_tx"));
-    // A rollback of a part has an input.
-    if (kind == "rollback" && is_done && !record.contains("input")) {
-      ended_.insert(text_member(record, "tx"));
-    }
+    const auto end = end_of(record, kind);
+    const std::string tx = text_member(record, end == End::kCommit ? "open_tx" : "tx");
+    if (end != End::kNone) ended_.insert(tx);
     const bool is_begin = kind == "begun";
-    if (kind != "call" && !is_begin) return;
+    if (kind != "call" && !is_begin && end == End::kNone) return;
     IdentifiedCall call{text_member(record, "session_id"), text_member(record, "call_id"),
                         text_member(record, "execution_id"), text_member(record, "agent"),
                         text_member(record, "tool")};
@@ -346,9 +344,10 @@ class IdentifiedCallSearch {
     if (record.contains("parent_execution_id")) return;  // a call that a call made
     if (is_begin) begun_.insert(call.execution_id);
     call.has_begun = is_begin || begun_.contains(call.execution_id + std::string(kBegunSuffix));
-    if (!call.has_begun && !record.contains("changed")) return;
+    if (!call.has_begun && !record.contains("changed") && end == End::kNone) return;
     call.time = time;
-    call.tx = text_member(record, "tx");
+    call.tx = tx;
+    call.end = end;
     call.input = json_text(record.value("input", json::object()));
     call.has_no_change = !is_begin && !record.contains("changed");
     if (!is_begin) take_result(record, call);
@@ -359,10 +358,11 @@ class IdentifiedCallSearch {
   [[nodiscard]] bool has_all() const { return first_ < *since_; }
 
   [[nodiscard]] std::vector<IdentifiedCall> found() && {
-    std::set<std::pair<std::string, std::string>> seen;
+    std::set<std::tuple<bool, std::string, std::string>> seen;
     std::vector<IdentifiedCall> last;
     for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
-      if (!seen.emplace(call->session_id, call->call_id).second) continue;
+      const bool is_commit = call->end == End::kCommit;
+      if (!seen.emplace(is_commit, call->session_id, call->call_id).second) continue;
       call->has_ended = ended_.contains(call->tx);
       last.push_back(std::move(*call));
     }
@@ -371,6 +371,15 @@ class IdentifiedCallSearch {
   }
 
  private:
+  using End = IdentifiedCall::End;
+
+  static End end_of(const json& record, std::string_view kind) {
+    if (record.contains("error")) return End::kNone;
+    if (kind == "commit") return End::kCommit;
+    // A rollback of a part has an input.
+    return kind == "rollback" && !record.contains("input") ? End::kRollback : End::kNone;
+  }
+
   static void take_result(const json& record, IdentifiedCall& call) {
     const auto took = record.find("duration_ms");
     if (took != record.end() && took->is_number_integer()) call.duration_ms = *took;

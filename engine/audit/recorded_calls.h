@@ -62,9 +62,12 @@ using CommittedCommands = std::map<TxId, std::vector<std::string>>;
 Result<CommittedCommands> committed_commands(const Directory& state_root,
                                              const std::set<TxId>& commits);
 
-/// A call that its caller named, and that changed something or ran a program. No call of a program.
+/// A call that its caller named, and that changed something, ran a program, or ended its
+/// transaction. No call of a program.
 struct IdentifiedCall {
-  std::string session_id;
+  /// How it ended its transaction.
+  enum class End : uint8_t { kNone, kCommit, kRollback };
+  std::string session_id;  ///< of a commit: the session of its transaction
   std::string call_id;
   std::string execution_id;
   std::string agent;
@@ -77,6 +80,7 @@ struct IdentifiedCall {
   bool has_begun = false;      ///< a program was started
   bool has_no_change = false;  ///< it returned, and there was nothing to commit
   std::string time = {};       ///< of its record (rfc3339_utc)
+  End end = End::kNone;
 };
 
 /// The calls with ids of a session and a call that are on record since a time (rfc3339_utc),

@@ -134,6 +134,7 @@ AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& att
   AuditEvent event;
   event.kind = kind;
   event.tool = attempt.request.tool;
+  event.call_id = attempt.request.call_id;
   event.agent = attempt.who.agent;
   event.session_id = attempt.session();
   event.owner = attempt.who.owner;

@@ -104,6 +104,8 @@ class InnerTransaction {
   Result<void> keep_comments(const std::vector<ReviewComment>& comments);
   /// Returns what a person wrote about it last; nothing in a transaction that is not stored.
   [[nodiscard]] std::vector<ReviewComment> comments() const;
+  /// As Transaction::rollback, with the ids and the result of the call that asks on record.
+  Result<void> rollback(const CallOptions& call, JsonDocument result);
   /// Finds the smallest part of the staged changes that the gate refuses.
   Result<BisectReport> bisect(const BisectOptions& options);
   /// Starts a program on the view of a stored transaction and returns while it runs. It needs the

@@ -408,18 +408,22 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& wanted) {
   return *std::move(outcome);
 }
 
-Result<void> Transaction::rollback() {
+Result<void> Transaction::rollback() { return inner(*this).rollback({}, {}); }
+
+Result<void> InnerTransaction::rollback(const CallOptions& call, JsonDocument result) {
   if (!state_->is_view) {
-    const auto passed = pass(own_step(AuditKind::kRollback), [&](AuditEvent&) -> Result<void> {
-      GALLEY_TRY(check_may_change_staged());
+    Action action = outer_->own_step(AuditKind::kRollback);
+    action.record.output = std::move(result);
+    const auto restore = [&](AuditEvent&) -> Result<void> {
+      GALLEY_TRY(outer_->check_may_change_staged());
       state_->overlay.restore({});
       return {};
-    });
-    GALLEY_TRY(passed);
+    };
+    GALLEY_TRY(outer_->pass(std::move(action), restore, call));
   }
   state_->is_over = true;
   GALLEY_TRY(state_->recorder.write_held());
-  return drop_stage();
+  return outer_->drop_stage();
 }
 
 /// Savepoints, forks and rollbacks need no tool in the caller's own transaction. In a transaction

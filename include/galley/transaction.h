@@ -87,6 +87,7 @@ struct CommitRequest {
   /// As TransactionOptions::stop. A request before the commit point ends the commit, which then has
   /// no effect.
   std::stop_token stop = {};
+  std::string call_id = {};  ///< the caller's own id of the call that asks; on record
 };
 
 /// The result of staging edits. It is true only if all edits fit. If one does not fit, nothing is

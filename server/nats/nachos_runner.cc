@@ -64,9 +64,27 @@ std::string recorded_hash_of(const std::string& tool, const std::string& input) 
   return ContentId::of(tool + "\nrecorded\n" + input).hex();
 }
 
+std::string hash_of_action(std::string_view action) {
+  return recorded_hash_of(NachosRunner::kTransactionTool,
+                          recorded_input(ordered_json{{"action", action}}));
+}
+
 std::string recorded_hash_of(const NachosCall& call) {
+  if (call.tool == NachosRunner::kTransactionTool) {
+    return hash_of_action(text_member(call.arguments, "action"));
+  }
   return recorded_hash_of(call.tool, recorded_input(ordered_json(call.arguments)));
 }
+
+/// In the book of answers, the session of a commit, which is on record with the session of the
+/// transaction. No session of a call begins like this.
+std::string key_of_commits(const std::string& session) { return "\n" + session; }
+
+// The results of the tool `transaction`.
+ordered_json committed_result(bool has_changes) {
+  return {{"result", {{"committed", has_changes}}}};
+}
+ordered_json rolled_back_result() { return {{"result", {{"rolledBack", true}}}}; }
 
 /// The time of a record, to the second; 0 for a text that is none.
 int64_t wall_ns_of(const std::string& time) {
@@ -151,6 +169,11 @@ Result<void> NachosRunner::recall() {
   std::map<std::string, std::set<std::string>> staged;
   for (const IdentifiedCall& one : calls) {
     if (one.agent != config_.agent) continue;
+    const int64_t age = std::max<int64_t>(0, now_ns - wall_ns_of(one.time));
+    if (one.end != IdentifiedCall::End::kNone) {
+      keep_end(one, *state, std::chrono::nanoseconds(age));
+      continue;
+    }
     bool counts = one.has_ended || one.has_no_change;
     if (!counts && !one.tx.empty()) {
       if (!staged.contains(one.tx)) staged[one.tx] = staged_calls(*state, one.tx);
@@ -166,10 +189,24 @@ Result<void> NachosRunner::recall() {
       answer.result = json_text(shape_->result(*shape_, one.tool, one.call_id, result));
     }
     if (shared_ != nullptr && answer.result.empty()) continue;
-    const int64_t age = std::max<int64_t>(0, now_ns - wall_ns_of(one.time));
     recalled_.keep(one.session_id, one.call_id, std::move(answer), std::chrono::nanoseconds(age));
   }
   return {};
+}
+
+/// Keeps the answer of a commit or a rollback by the tool `transaction`. A killed process may have
+/// recorded a rollback without making it: then a second delivery makes it.
+void NachosRunner::keep_end(const IdentifiedCall& one, const StateDirectory& state,
+                            std::chrono::nanoseconds age) {
+  const bool is_commit = one.end == IdentifiedCall::End::kCommit;
+  if (!is_commit && (one.output.empty() || StoredStage::look_at(state, one.tx))) return;
+  const ToolResult result =
+      ToolResult::success(is_commit ? committed_result(true) : ordered_json::parse(one.output));
+  const bool is_rollback = *result.data == rolled_back_result();
+  recalled_.keep(is_commit ? key_of_commits(one.session_id) : one.session_id, one.call_id,
+                 {hash_of_action(is_rollback ? "rollback" : "commit"),
+                  json_text(shape_->result(*shape_, kTransactionTool, one.call_id, result))},
+                 age);
 }
 
 // --- tools ----------------------------------------------------------------------------------
@@ -326,7 +363,7 @@ NachosRunner::Payload NachosRunner::answered(const NachosCall& call, const std::
       if (told) earlier->result = std::move(told->result);  // the shared hash is exact
     }
   } else if (!earlier) {
-    earlier = recalled_.find(call.session, call.call_id);
+    earlier = find_recalled(call);
   }
   if (earlier) return repeated(call, hash, *earlier);
   const ToolResult result = make(call, stop);
@@ -341,14 +378,20 @@ NachosRunner::Payload NachosRunner::answered(const NachosCall& call, const std::
   return payload;
 }
 
+std::optional<SharedAnswers::Answer> NachosRunner::find_recalled(const NachosCall& call) {
+  auto found = recalled_.find(call.session, call.call_id);
+  if (found) return found;
+  return recalled_.find(key_of_commits(session_of_door(kDoor, call.session)), call.call_id);
+}
+
 /// The answer that the audit log has, if the shared answers know only that the call began.
 std::optional<SharedAnswers::Answer> NachosRunner::recalled(const NachosCall& call) {
   const std::lock_guard guard(recall_mutex_);
-  auto found = recalled_.find(call.session, call.call_id);
+  auto found = find_recalled(call);
   if (!found && clock_->steady() >= next_recall_) {
     const bool is_read = recall().has_value();
     next_recall_ = clock_->steady() + kRecallEvery;
-    if (is_read) found = recalled_.find(call.session, call.call_id);
+    if (is_read) found = find_recalled(call);
   }
   // The ids may be those of an older call.
   if (found && !found->call.empty() && found->call != recorded_hash_of(call)) return std::nullopt;
@@ -437,10 +480,8 @@ ToolResult NachosRunner::call_in(Transaction& transaction, const NachosCall& cal
 }
 
 /// Commits what a call staged. Its result counts only if that is on disk.
-ToolResult NachosRunner::committed(Transaction& transaction, const std::string& tool,
+ToolResult NachosRunner::committed(Transaction& transaction, const CommitRequest& request,
                                    ToolResult result) {
-  CommitRequest request;
-  request.tool = tool;
   const auto outcome = transaction.commit(request);
   if (!outcome) return failure(outcome.error());
   if (const auto* receipt = std::get_if<Receipt>(&*outcome)) {
@@ -473,7 +514,7 @@ ToolResult NachosRunner::make(const NachosCall& call, const std::stop_token& sto
   auto begun = workspace_->begin(options_of(call.session));
   if (!begun) return failure(begun.error());
   ToolResult result = call_in(*begun, call, stop);
-  return result.ok ? committed(*begun, call.tool, std::move(result)) : result;
+  return result.ok ? committed(*begun, {.tool = call.tool}, std::move(result)) : result;
 }
 
 ToolResult NachosRunner::make_transaction_call(const NachosCall& call) {
@@ -494,16 +535,18 @@ ToolResult NachosRunner::make_transaction_call(const NachosCall& call) {
   }
   auto transaction = workspace_->resume(*id, config_.agent);
   if (!transaction) return failure(transaction.error());
-  if (action == "rollback") {
-    if (const auto dropped = transaction->rollback(); !dropped) return failure(dropped.error());
-    return ToolResult::success({{"result", {{"rolledBack", true}}}});
+  // The record has the result, so that another process can answer a second delivery.
+  if (action == "commit" && !transaction->proposal().changes().empty()) {
+    return committed(*transaction, {.tool = kTransactionTool, .call_id = call.call_id},
+                     ToolResult::success(committed_result(true)));
   }
-  const bool is_empty = transaction->proposal().changes().empty();
-  if (is_empty) {
-    if (const auto dropped = transaction->rollback(); !dropped) return failure(dropped.error());
-  }
-  ToolResult done = ToolResult::success({{"result", {{"committed", !is_empty}}}});
-  return is_empty ? done : committed(*transaction, kTransactionTool, std::move(done));
+  CallOptions asked;
+  asked.session_id = call.session;
+  asked.call_id = call.call_id;
+  ToolResult done =
+      ToolResult::success(action == "commit" ? committed_result(false) : rolled_back_result());
+  const auto dropped = inner(*transaction).rollback(asked, done.data);
+  return dropped ? done : failure(dropped.error());
 }
 
 }  // namespace galley

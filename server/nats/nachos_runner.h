@@ -23,7 +23,9 @@ namespace galley {
 
 struct ToolProfile;
 struct ToolShape;
+class StateDirectory;
 class Telemetry;
+struct IdentifiedCall;
 
 /// One request of the document's flow, without its ids.
 struct NachosCall {
@@ -103,6 +105,9 @@ class NachosRunner {
   [[nodiscard]] Payload answered(const NachosCall& call, const std::stop_token& stop);
   [[nodiscard]] Payload repeated(const NachosCall& call, const std::string& hash,
                                  const SharedAnswers::Answer& earlier) const;
+  void keep_end(const IdentifiedCall& one, const StateDirectory& state,
+                std::chrono::nanoseconds age);
+  [[nodiscard]] std::optional<SharedAnswers::Answer> find_recalled(const NachosCall& call);
   [[nodiscard]] std::optional<SharedAnswers::Answer> recalled(const NachosCall& call);
   [[nodiscard]] bool has_done_nothing(const NachosCall& call, const ToolResult& result) const;
   [[nodiscard]] std::string envelope(const NachosCall& call, std::string_view payload) const;
@@ -116,7 +121,7 @@ class NachosRunner {
   [[nodiscard]] Result<std::string> begin(const std::string& session);
   [[nodiscard]] ToolResult call_in(Transaction& transaction, const NachosCall& call,
                                    const std::stop_token& stop) const;
-  [[nodiscard]] static ToolResult committed(Transaction& transaction, const std::string& tool,
+  [[nodiscard]] static ToolResult committed(Transaction& transaction, const CommitRequest& request,
                                             ToolResult result);
 
   Workspace* workspace_;

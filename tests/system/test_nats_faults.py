@@ -1,5 +1,6 @@
 """Faults around workers and `galley-serve-nats`: rewritten branches, full disks, clients that do not read."""
 
+import itertools
 import json
 import os
 import shutil
@@ -195,6 +196,102 @@ class Again(test_nats.NatsCase):
                 self.assertEqual(client.request(self.file, other)["payload"]["error"]["code"], "VALIDATION_ERROR")
                 self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "by another program\n")
                 self.end(door)
+
+    def hold_at(self, hook):
+        """Lets every commit wait at a hook. Returns the configuration that says so, and a file that is made then."""
+        config = self.scratch / "config" / "galley" / "config.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        done, wait = (self.scratch / f"{name}-{next(self.numbers)}" for name in ("done", "wait"))
+        os.mkfifo(wait)
+        config.write_text(f'[commit]\n{hook} = ["/bin/sh", "-c", "exec > /dev/null 2>&1; touch {done}; cat {wait}"]\n')
+        self.addCleanup(lambda: os.close(os.open(wait, os.O_RDWR)))
+        return config, done
+
+    def test_the_commit_of_a_session_is_answered_from_its_record(self):
+        server = self.start_server()
+        client = self.client(server)
+        for with_signal in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(with_signal):
+                door = self.start_door(server)
+                self.transaction(client, "begin")
+                self.write(client, "new\n")
+                request = self.call_of(action="commit")
+                self.assertEqual(client.request(test_nats.SESSION, request)["payload"]["result"], {"committed": True})
+                self.end(door, with_signal)
+                (self.work / "workspace" / "b.txt").write_text("by another program\n")
+                door = self.start_door(server)
+                self.check_made_once(client, request, {"committed": True})
+                self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "by another program\n")
+                self.end(door)
+
+    def check_made_once(self, client, request, result):
+        """Sends a call of the tool `transaction` again, and others with its ids."""
+        again = client.request(test_nats.SESSION, request)["payload"]
+        self.assertEqual((again.get("result"), again["metadata"]["cached"]), (result, True), again)
+        ids = {name: request["payload"][name] for name in ("sessionId", "callId")}
+        action = {"commit": "rollback", "rollback": "commit"}[request["payload"]["action"]]
+        read = {"action": "read", "path": "workspace/a.txt"}
+        for subject, other in ((test_nats.SESSION, {"action": action}), (self.file, read)):
+            answer = client.request(subject, {"id": "x", "payload": {**ids, **other}})["payload"]
+            self.assertIn("other parameters", answer.get("error", {}).get("message", ""), answer)
+        elsewhere = {**request, "payload": {**request["payload"], "sessionId": f"nachos-{ids['sessionId']}"}}
+        self.assertIn("has no transaction", client.request(test_nats.SESSION, elsewhere)["payload"]["error"]["message"])
+
+    def test_a_commit_whose_process_died_before_its_answer_is_answered(self):
+        for hook, config in itertools.product(("before_apply", "after_apply"), ("", self.shares)):
+            with self.subTest(hook, config=config):
+                server = self.start_server()
+                client = self.client(server)
+                settings, done = self.hold_at(hook)
+                door = self.start_door(server, config)
+                self.transaction(client, "begin")
+                self.write(client, "new\n")
+                request = self.call_of(action="commit")
+                client.start_request(test_nats.SESSION, json.dumps(request).encode())
+                self.assertTrue(test_nats.wait_until(done.exists))
+                self.kill(server, door)
+                settings.unlink()
+                door = self.start_door(server, config)
+                self.check_made_once(client, request, {"committed": True})
+                self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "new\n")
+                self.end(door)
+                server.stop()
+                (self.work / "workspace" / "b.txt").unlink()
+
+    def test_the_rollback_of_a_session_is_answered_from_its_record(self):
+        """A commit of nothing is recorded as one."""
+        server, door, client = self.serve()
+        for action, result in (("rollback", {"rolledBack": True}), ("commit", {"committed": False})):
+            with self.subTest(action):
+                self.transaction(client, "begin")
+                if action == "rollback":
+                    self.write(client, "new\n")
+                request = self.call_of(action=action)
+                self.assertEqual(client.request(test_nats.SESSION, request)["payload"]["result"], result)
+                self.kill(server, door)
+                door = self.start_door(server)
+                self.transaction(client, "begin")
+                self.write(client, "later\n")
+                self.check_made_once(client, request, result)
+                self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+                self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "later\n")
+                (self.work / "workspace" / "b.txt").unlink()
+
+    def test_a_rollback_that_a_killed_process_only_recorded_is_made(self):
+        server, door, client = self.serve()
+        self.transaction(client, "begin")
+        self.write(client, "new\n")
+        stages = self.work / ".galley" / "stage"
+        shutil.copytree(stages, self.scratch / "stages")
+        request = self.call_of(action="rollback")
+        self.assertTrue(client.request(test_nats.SESSION, request)["payload"]["success"])
+        self.kill(server, door)
+        shutil.copytree(self.scratch / "stages", stages, dirs_exist_ok=True)
+        self.start_door(server)
+        again = client.request(test_nats.SESSION, request)["payload"]
+        self.assertEqual((again.get("result"), again["metadata"]["cached"]), ({"rolledBack": True}, False), again)
+        self.assertEqual(self.transaction(client, "begin")["success"], True)
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": False})
 
     def test_a_call_of_an_open_session_is_answered_from_its_record(self):
         server, door, client = self.serve()

@@ -161,6 +161,23 @@ TEST_F(CallsWithIds, ThatRanAProgramAreFoundWithoutAChangeOrAnEnd) {
   EXPECT_EQ(since(0), (std::vector<std::string>{"2 begun", R"(1{"r":true} begun unchanged)"}));
 }
 
+TEST_F(CallsWithIds, ThatEndedATransactionAreFound) {
+  const std::string ids = R"("call_id":"1","session_id":"s","execution_id":"e1","tx":"x")";
+  line(1, R"("kind":"commit","open_tx":"w",)" + ids);
+  line(2, R"("kind":"commit","open_tx":"v","error":{"code":"RUNTIME"},)" + ids);
+  line(3, R"("kind":"rollback","input":{"to":"a"},)" + ids);
+  line(4, R"("kind":"rollback","output":{"r":1},)" + ids);
+  const auto calls = identified_calls(*logged(), "2026-11-29T10:10:00.000Z");
+  ASSERT_TRUE(calls);
+  std::vector<std::string> told;
+  for (const IdentifiedCall& one : *calls) {
+    EXPECT_TRUE(one.has_ended);
+    const bool is_commit = one.end == IdentifiedCall::End::kCommit;
+    told.push_back((is_commit ? "commit " : "rollback ") + one.tx + one.output);
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"commit w{}", R"(rollback x{"r":1})"}));
+}
+
 TEST_F(CallsWithIds, AreNoCallsThatACallMade) {
   call(1, "1", "x", std::string(kChanged) + R"(,"parent_execution_id":"e0")");
   call(2, "1", "x", kChanged);
