@@ -55,6 +55,12 @@ Error invalid(std::string reason, std::string message) {
   return {ErrorKind::kInvalid, std::move(reason), std::move(message), "", 0};
 }
 
+/// What is wrong with the arguments of the tool `transaction`.
+std::optional<Error> flaw_of_action(std::string_view action) {
+  if (action == "begin" || action == "commit" || action == "rollback") return {};
+  return invalid("args.schema", "action is begin, commit or rollback");
+}
+
 std::string hash_of(const NachosCall& call) {
   return ContentId::of(call.tool + "\n" + json_text(call.arguments)).hex();
 }
@@ -259,7 +265,10 @@ std::string NachosRunner::validate(const std::string& tool, std::string_view req
   const auto call = parse(tool, request);
   if (!call) return bare_error(call.error().message);
   std::vector<std::string> errors;
-  if (tool != kTransactionTool) {
+  if (tool == kTransactionTool) {
+    const auto flaw = flaw_of_action(text_member(call->arguments, "action"));
+    if (flaw) errors.push_back(flaw->message);
+  } else {
     const auto found = workspace_->check_call(tool, json_text(call->arguments), config_.agent);
     errors = found ? found->errors : std::vector<std::string>{found.error().message};
   }
@@ -519,9 +528,7 @@ ToolResult NachosRunner::make(const NachosCall& call, const std::stop_token& sto
 
 ToolResult NachosRunner::make_transaction_call(const NachosCall& call) {
   const std::string action = text_member(call.arguments, "action");
-  if (action != "begin" && action != "commit" && action != "rollback") {
-    return failure(invalid("args.schema", "action is begin, commit or rollback"));
-  }
+  if (const auto flaw = flaw_of_action(action)) return failure(*flaw);
   auto id = stage_of(call.session);
   if (!id) return failure(id.error());
   if (action == "begin") {

@@ -369,6 +369,9 @@ class Discovery(NatsCase):
         self.assertEqual(bad["valid"], False)
         self.assertIn("action", bad["errors"][0])
         self.assertEqual(client.request(f"{FILES}.validate", b"{")["error"]["code"], "INTERNAL_ERROR")
+        for action, valid in (("commit", True), ("comit", False)):
+            told = client.request("nachos.tool.transaction.validate", self.call_of(action=action))
+            self.assertEqual(told["valid"], valid, told)
 
     def test_a_tool_of_a_person_is_served_with_its_manifest_and_its_secrets(self):
         folder = self.scratch / "tool"
