@@ -117,7 +117,10 @@ void follow_earlier_sections(EditSet& set) {
     if (file.op != FileOp::kModify || file.hunks.empty()) continue;
     std::vector<Growth>& earlier = sections[file.path];
     const size_t known = earlier.size();
-    if (known + file.hunks.size() > kMostHunks) continue;
+    if (known + file.hunks.size() > kMostHunks) {
+      earlier.resize(kMostHunks);  // so later sections keep their numbers, too
+      continue;
+    }
     std::vector<int64_t> shifts;
     int64_t here = 0;
     bool is_any = false;

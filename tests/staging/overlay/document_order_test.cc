@@ -90,5 +90,35 @@ TEST(DocumentOrder, MailsOfASeriesAreAppliedOneAfterTheOther) {
             (FileTexts{{"f", "1\n2\n3\n"}}));
 }
 
+/// A section for f with `count` hunks from line `first` on. Each replaces one line by `lines`.
+std::string section_of(size_t count, size_t first, size_t lines, size_t new_first) {
+  std::string out = "--- a/f\n+++ b/f\n";
+  for (size_t i = 0; i < count; ++i) {
+    out += "@@ -" + std::to_string(first + 2 * i) + " +" + std::to_string(new_first + 2 * i);
+    out += (lines == 1 ? "" : "," + std::to_string(lines)) + " @@\n-x\n";
+    for (size_t k = 0; k < lines; ++k) out += "+y\n";
+  }
+  return out;
+}
+
+/// The line in which the last hunk of a document is searched.
+uint32_t last_start(const std::string& document) {
+  const auto edits = read_edits(document, EditFormat::kAuto, {});
+  EXPECT_TRUE(edits);
+  return edits ? edits->files.back().hunks.back().old_start : 0;
+}
+
+TEST(DocumentOrder, SectionsWithTooManyHunksKeepTheirNumbers) {
+  constexpr size_t kMostHunks = 1000;
+  // Line 5000 of the file before all sections is line 5001 after the first one.
+  const std::string first = section_of(1, 1, 2, 1);
+  const std::string last = section_of(1, 5000, 1, 5001);
+  EXPECT_EQ(last_start(first + last), 5001U);
+  EXPECT_EQ(last_start(first + section_of(kMostHunks - 2, 10, 1, 11) + last), 5001U);
+  EXPECT_EQ(last_start(first + section_of(kMostHunks - 1, 10, 1, 11) + last), 5000U);
+  // The numbers differ by the line of the first section, and the second one adds lines, too.
+  EXPECT_EQ(last_start(first + section_of(kMostHunks, 10, 2, 11) + last), 5000U);
+}
+
 }  // namespace
 }  // namespace galley
