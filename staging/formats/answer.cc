@@ -293,6 +293,7 @@ class AnswerDivider {
     if (in_header_ && goes_on_header(line)) cover(at_, at_ + 1);
     if (take_call()) return;
     note_loose_json();
+    if (!in_fence_ && normal_change_end(document_, at_) > at_) add_loose(at_);
     const bool is_change = line.starts_with('+') || line.starts_with('-');
     if (is_change && first_change_ == 0) first_change_ = at_ + 1;
     if (is_nearly_mark(line) || is_replaced_line()) add_unread(at_);
@@ -341,6 +342,13 @@ class AnswerDivider {
     }
   }
 
+  /// Notes a line that may begin an edit, which no reader takes. It counts next to other edits.
+  void add_loose(size_t line) {
+    if (loose_.size() < kMaxUnread) {
+      loose_.push_back({line, std::string(trimmed(document_[line]))});
+    }
+  }
+
   void add_part(EditFormat format, size_t line) {
     ++taken_;
     const bool goes_on =
@@ -356,6 +364,10 @@ class AnswerDivider {
     is_diff_fence_ = false;
     const bool has_edits =
         taken_ != taken_before_fence_ || out_.calls.size() != calls_before_fence_;
+    const size_t shown = open_.fence.line + 1;
+    if (in_fence_ && !has_edits && is_normal_diff(document_, std::min(shown, at_), at_)) {
+      add_loose(shown);
+    }
     if (open_.name.empty() || has_edits) return;
     const size_t first = std::min(open_.fence.line + 1, at_);
     if (shown_.size() < kMaxUnread &&
@@ -554,9 +566,7 @@ class AnswerDivider {
     const std::string_view text = document_.text();
     const size_t end = next_fence_ < document_.size() ? document_.offset(next_fence_) : text.size();
     LooseJson json(text.substr(begin, end - begin));
-    if (json.has_edit() && loose_.size() < kMaxUnread) {
-      loose_.push_back({at_, std::string(trimmed(document_[at_]))});
-    }
+    if (json.has_edit()) add_loose(at_);
     loose_json_end_ = begin + json.end();
   }
 
@@ -616,7 +626,7 @@ class AnswerDivider {
   bool is_diff_fence_ = false;
   bool is_code_fence_ = false;     // labelled with a language other than that of calls
   size_t nested_from_ = 0;         // the line after the last fence that was read as a file
-  std::vector<UnreadLine> loose_;  // JSON that may be edits
+  std::vector<UnreadLine> loose_;  // JSON that may be edits, and normal diffs
   size_t next_fence_ = 0;          // the first fence at or after a line with such JSON
   size_t loose_json_end_ = 0;      // the end of the last JSON that was searched for edits
   size_t raw_json_end_ = 0;        // the end of the last JSON that was checked for a call

@@ -1,5 +1,7 @@
 #include "staging/formats/dialect_marks.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -601,6 +603,41 @@ size_t edit_element_end(const Lines& document, size_t at) {
     return document.size();
   }
   return at;
+}
+
+size_t normal_change_end(const Lines& document, size_t at) {
+  static const re2::RE2 kCommand(R"(\d+(?:,\d+)?([acd])\d+(?:,\d+)?)");
+  const auto text = [&](size_t line) {
+    return line < document.size() ? without_terminator(document[line]) : std::string_view();
+  };
+  std::string kind;
+  if (text(at).empty() || !is_digit(text(at).front()) ||
+      !re2::RE2::FullMatch(text(at), kCommand, &kind)) {
+    return at;
+  }
+  size_t next = at + 1;
+  const auto take = [&](char sign) {
+    const size_t first = next;
+    const std::string marked = {sign, ' '};
+    while (text(next) == marked.substr(0, 1) || text(next).starts_with(marked)) ++next;
+    if (next > first && text(next).starts_with("\\ ")) ++next;
+    return next > first;
+  };
+  if (kind != "a" && !take('<')) return at;
+  if (kind == "c" && text(next++) != "---") return at;
+  return kind == "d" || take('>') ? next : at;
+}
+
+bool is_normal_diff(const Lines& document, size_t begin, size_t end) {
+  bool is_any = false;
+  while (begin < end) {
+    const size_t next = normal_change_end(document, begin);
+    const std::string_view line = trimmed(document[begin]);
+    if (next == begin && !line.empty() && !line.starts_with("diff ")) return false;
+    is_any = is_any || next > begin;
+    begin = std::max(next, begin + 1);
+  }
+  return is_any;
 }
 
 bool is_nearly_mark(std::string_view line) {

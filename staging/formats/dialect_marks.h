@@ -164,6 +164,15 @@ inline constexpr std::array<std::string_view, 3> kEditElements = {"write_to_file
 /// not closed goes to the end of the document.
 [[nodiscard]] size_t edit_element_end(const Lines& document, size_t at);
 
+// --- normal diffs -----------------------------------------------------------------------------
+
+/// Returns the line after the change of a normal diff that begins at line `at`: `3c3`, `< old`,
+/// `---`, `> new`. Returns `at` if none does. No reader takes such a diff.
+[[nodiscard]] size_t normal_change_end(const Lines& document, size_t at);
+/// True if lines [begin, end) are a normal diff and nothing else, except blank lines and the
+/// command `diff a b`.
+[[nodiscard]] bool is_normal_diff(const Lines& document, size_t begin, size_t end);
+
 // --- lines that resemble markers --------------------------------------------------------------
 
 /// True for a line that resembles a marker of an edit: `<<<<<<< ORIGINAL`, `<<<< SEARCH`,

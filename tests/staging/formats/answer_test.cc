@@ -124,6 +124,35 @@ TEST(Answers, TextThatResemblesAnEditIsReported) {
   EXPECT_EQ(shape_of(diff + "{\"path\": \"f\", \"content\": \"cut off\n"), "u1 !6");
 }
 
+TEST(Answers, ANormalDiffNextToAnEditIsReported) {
+  const std::string diff = kDiff;
+  const std::string change = "3c3\n< old\n---\n> new\n";
+  for (const std::string& normal :
+       {change, std::string("2,4d1\n< a\n<\n< c\n"), std::string("0a1,2\n> a\n> b\n"),
+        "1c1\n< a\n\\ No newline at end of file\n---\n> b\n" + change}) {
+    const size_t changes = 1 + (normal.size() > change.size() && normal.ends_with(change) ? 1 : 0);
+    const std::string lines = changes == 1 ? "!6" : "!6 !11";
+    EXPECT_EQ(shape_of(diff + normal), "u1 " + lines) << normal;
+    EXPECT_EQ(shape_of(diff + "```\n" + normal + "```\n"), "u1 !7") << normal;
+    EXPECT_EQ(shape_of(diff + "~~~text\ndiff f g\n\n" + normal), "u1 !7") << normal;
+    EXPECT_EQ(shape_of(normal), "") << normal;
+    const auto read = read_edits("```\n" + normal + "```\n" + kBlock, EditFormat::kAuto, {});
+    ASSERT_FALSE(read) << normal;
+    EXPECT_EQ(read.error().reason, "edit.unread");
+    EXPECT_NE(read.error().message.find("line 2 ("), std::string::npos) << read.error().message;
+  }
+  // Text of an edit, a session in a fence, quoted text.
+  const std::string inside =
+      "--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n 3c3\n < old\n ---\n > new\n-a\n+b\n";
+  EXPECT_EQ(shape_of(inside), "u1");
+  EXPECT_EQ(shape_of(diff + "```console\n$ diff f g\n" + change + "```\n"), "u1");
+  EXPECT_EQ(shape_of(diff + "```\n" + change + "x\n```\n"), "u1");
+  EXPECT_EQ(shape_of(diff + "3c3\n> new\n"), "u1");
+  EXPECT_EQ(shape_of(diff + "3c3\n< old\n> new\n"), "u1");
+  EXPECT_EQ(shape_of(diff + "1a2\n>new\n"), "u1");
+  EXPECT_EQ(shape_of("f\n<<<<<<< SEARCH\n" + change + "=======\nb\n>>>>>>> REPLACE\n"), "b1");
+}
+
 /// The passed over lines, 1-based: "1-2 9-9".
 std::string prose_of(const std::string& text) {
   std::string out;
