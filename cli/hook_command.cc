@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -177,6 +176,49 @@ Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
               "only a person may install or remove hooks: leave out --agent");
 }
 
+/// The parent of the folder of links to hook files, and the name of that folder in it.
+struct ViewPlace {
+  std::unique_ptr<WritableDirectory> parent;
+  RelPath name = RelPath::root();
+  FileKind kind = FileKind::kAbsent;
+};
+
+Result<ViewPlace> view_place(const HookPlace& place) {
+  const std::string path = hook_view_name(place.directory);
+  const size_t slash = path.rfind('/');
+  GALLEY_ASSIGN(RelPath name, RelPath::parse(path.substr(slash + 1)));
+  auto parent = open_writable_disk_directory(path.substr(0, slash + 1));
+  if (!parent && parent.error().kind == ErrorKind::kNotFound) return ViewPlace{};
+  if (!parent) return fail(parent.error());
+  GALLEY_ASSIGN(const FileStat stat, (*parent)->stat(name));
+  return ViewPlace{*std::move(parent), std::move(name), stat.kind};
+}
+
+/// A clone can bring a link at this place, if the hooks are in its work tree.
+Result<void> refuse_linked_view(const HookPlace& place) {
+  GALLEY_ASSIGN(const ViewPlace view, view_place(place));
+  if (view.kind != FileKind::kSymlink) return {};
+  const std::string path = hook_view_name(place.directory);
+  return fail(
+      ErrorKind::kRefused, "hook.linked_view",
+      "'" + path + "' is a link, which Galley does not follow; remove it first: rm '" + path + "'");
+}
+
+/// Whether a hook of Galley made this entry of the folder of links.
+Result<bool> is_of_hooks(const WritableDirectory& view, const DirectoryEntry& entry,
+                         const HookPlace& place) {
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
+  if (entry.kind == FileKind::kRegular && entry.name == ".gitignore") {
+    const auto text = read_file(view, name, kMaxHookScriptBytes);
+    return text && *text == "*\n";
+  }
+  if (entry.kind != FileKind::kSymlink) return false;
+  GALLEY_ASSIGN(const std::string target, view.read_link(name));
+  const std::string file =
+      ".." + place.directory.substr(place.directory.rfind('/')) + "/" + entry.name;
+  return target == file || target == earlier_hook_name(file);
+}
+
 /// Removes the folder of links to hook files when no hook needs it. Files that a hook wrote there,
 /// next to itself, are moved to the hook files. A file whose name is taken there stays, and so do
 /// all in a work tree, because others may have written there, too.
@@ -184,35 +226,32 @@ Result<void> remove_view(Session& session, const HookFiles& files, const Writabl
                          const HookPlace& place) {
   GALLEY_ASSIGN(const bool keeps_any, files.keeps_any());
   if (keeps_any) return {};
-  const std::string path = hook_view_name(place.directory);
-  const auto view = open_writable_disk_directory(path);
-  // A file of that name is not Galley's.
-  if (!view && (view.error().kind == ErrorKind::kNotFound || view.error().os_error == ENOTDIR)) {
-    return {};
-  }
-  if (!view) return fail(view.error());
+  GALLEY_ASSIGN(const ViewPlace found, view_place(place));
+  // A file or link of that name is not Galley's.
+  if (found.kind != FileKind::kDirectory) return {};
+  GALLEY_ASSIGN(const auto view, found.parent->open_writable_directory(found.name));
   std::string why;
-  GALLEY_ASSIGN(const auto entries, (*view)->list());
+  GALLEY_ASSIGN(const auto entries, view->list());
   for (const DirectoryEntry& entry : entries) {
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
-    if (entry.kind == FileKind::kSymlink || entry.name == ".gitignore") {
-      GALLEY_TRY((*view)->remove_file(name));
+    GALLEY_ASSIGN(const bool is_ours, is_of_hooks(*view, entry, place));
+    if (is_ours) {
+      GALLEY_TRY(view->remove_file(name));
     } else if (place.is_in_work_tree) {
       why = "they are in the work tree, where others may have written, too";
-    } else if (const auto moved = (*view)->rename(name, hooks, name, RenameMode::kNoReplace);
-               !moved) {
+    } else if (entry.kind == FileKind::kSymlink) {
+      why = "Galley moves no links";
+    } else if (const auto moved = view->rename(name, hooks, name, RenameMode::kNoReplace); !moved) {
       why = printable_line(moved.error().message);
     }
   }
-  const size_t slash = path.rfind('/');
-  GALLEY_ASSIGN(const auto parent, open_writable_disk_directory(path.substr(0, slash + 1)));
-  GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
   if (why.empty()) {
-    const auto removed = parent->remove_directory(name);
+    const auto removed = found.parent->remove_directory(found.name);
     if (!removed) why = printable_line(removed.error().message);
   }
   if (!why.empty()) {
-    session.say("files that a hook wrote next to itself are in " + path + ", not moved: " + why);
+    session.say("files that a hook wrote next to itself are in " + hook_view_name(place.directory) +
+                ", not moved: " + why);
   }
   return {};
 }
@@ -222,7 +261,10 @@ Result<int> change_hooks(Session& session) {
   const bool is_install = arguments.subcommand == "install";
   GALLEY_TRY(refuse_hooks_to_agents(arguments));
   GALLEY_ASSIGN(const HookPlace place, hook_place(GitProgram()));
-  if (is_install) GALLEY_TRY(check_place(place, arguments));
+  if (is_install) {
+    GALLEY_TRY(check_place(place, arguments));
+    GALLEY_TRY(refuse_linked_view(place));
+  }
   const auto kinds = wanted_kinds(arguments, place);
   // A missing directory means the same as an empty one: no hooks.
   auto directory = open_writable_disk_directory(place.directory);

@@ -362,6 +362,47 @@ esac
         self.assertIn(".githooks.before-galley, not moved: they are in the work tree", said)
         self.assertEqual(sorted(path.name for path in (self.work / ".githooks.before-galley").iterdir()), ["journal.txt"])
 
+    def test_a_link_in_place_of_the_folder_of_links_is_refused_and_not_followed(self):
+        outside = self.scratch / "outside"
+        for name, text in {".gitignore": "*.log\n", "commit-msg": "mine\n"}.items():
+            self.write(name, text, work=outside)
+        os.symlink("/usr/bin/env", outside / "env")
+        before = snapshot(outside)
+        for folder in (".git/hooks", ".githooks"):
+            with self.subTest(folder):
+                self.git("config", "core.hooksPath", folder)
+                self.write(f"{folder}/pre-commit", "#!/bin/sh\nexit 0\n").chmod(0o755)
+                view = self.work / f"{folder}.before-galley"
+                os.symlink(os.path.relpath(outside, view.parent), view)
+                refused = self.galley("hook", "install", "--force", expect=1).stderr.decode()
+                self.assertIn(f"{view}' is a link", refused)
+                view.unlink()
+                self.galley("hook", "install", expect=0)
+                os.symlink(os.path.relpath(outside, view.parent), view)
+                committed = self.run_git("commit", "-q", "--allow-empty", "-m", "b")
+                self.assertEqual(committed.returncode, 1)
+                self.assertIn(f"{view}' is a link", committed.stderr.decode())
+                self.galley("hook", "uninstall", expect=0)
+                self.assertTrue(view.is_symlink())
+                self.assertEqual(snapshot(outside), before)
+                self.assertFalse((self.work / folder / "env").is_symlink())
+
+    def test_what_others_put_into_the_folder_of_links_is_not_followed_and_stays(self):
+        outside = self.write("outside.txt", "mine\n", work=self.scratch)
+        self.write(".githooks/pre-commit", "#!/bin/sh\nexit 0\n").chmod(0o755)
+        view = self.work / ".githooks.before-galley"
+        view.mkdir()
+        os.symlink(outside, view / ".gitignore")
+        os.symlink("../outside", view / "theirs")
+        self.git("config", "core.hooksPath", ".githooks")
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assertEqual(outside.read_text(), "mine\n")
+        self.assertEqual(os.readlink(view / "pre-commit"), "../.githooks/pre-commit.before-galley")
+        said = self.galley("hook", "uninstall", expect=0).stderr.decode()
+        self.assertIn(".githooks.before-galley, not moved: they are in the work tree", said)
+        self.assertEqual([path.name for path in view.iterdir()], ["theirs"])
+
     def test_a_hook_that_was_kept_later_runs(self):
         self.dispatcher(".git/hooks", ["pre-commit"])
         self.galley("hook", "install", "--hook", "pre-commit", expect=0)
