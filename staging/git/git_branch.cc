@@ -104,6 +104,14 @@ bool may_pass_later(std::string_view complaint, std::string_view why) {
   return false;
 }
 
+Error odd_config(std::string_view key) {
+  return {ErrorKind::kRefused, "push.odd_config",
+          "the repository itself sets '" + printable_line(key) +
+              "', which decides where or how a push goes: if you want it, set it in your own "
+              "configuration (git config --global) and not there",
+          "", 0};
+}
+
 /// The error of a push that failed and left the branch there as it was. Git's words may have the
 /// password.
 Error push_error(const GitRemote& address, const PipedOutput& said) {
@@ -116,6 +124,13 @@ Error push_error(const GitRemote& address, const PipedOutput& said) {
     }
     return {ErrorKind::kRefused, "push.remote_refused",
             "the repository there refused the push: " + words, "", 0};
+  }
+  // GitProgram empties this key of a repository, and GIT_SSH_COMMAND goes before it.
+  if (said.complaint.find("error: cannot run : ") != said.complaint.npos) {
+    return {ErrorKind::kRefused, "push.odd_config",
+            "git has no program for ssh, because 'core.sshCommand' of a repository is not run: "
+            "set it in your own configuration (git config --global) or in GIT_SSH_COMMAND",
+            "", 0};
   }
   Error why = GitProgram::remote_error(said.complaint);
   std::string& words = why.message;
@@ -375,12 +390,7 @@ Error GitBranch::remote_moved() const {
 
 Result<GitPush> GitBranch::try_push(const GitRemote& remote, const std::string& expected) const {
   GALLEY_ASSIGN(const std::string key, repository_.git.key_that_redirects());
-  if (!key.empty()) {
-    return fail(ErrorKind::kRefused, "push.odd_config",
-                "the repository itself sets '" + printable_line(key) +
-                    "', which decides where a push goes: if you want it, set it in your "
-                    "own configuration (git config --global) and not there");
-  }
+  if (!key.empty()) return fail(odd_config(key));
   const GitProgram git =
       repository_.git.with_protocols(remote.is_folder ? "file" : "git:http:https:ssh");
   GALLEY_ASSIGN(const GitTip now, tip());

@@ -169,6 +169,7 @@ std::string key_that_redirects(std::string_view listed) {
     const bool is_address = remote.find_first_of("/:") != remote.npos;
     const bool redirects =
         lower.starts_with("url.") || lower.starts_with("http.") || lower == "push.pushoption" ||
+        lower == "core.gitproxy" ||  // the first one counts, so no later value disables it
         (lower.starts_with("remote.") && (is_address || lower.ends_with(".proxy")));
     if (redirects && found.empty()) found = key;
   };

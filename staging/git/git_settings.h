@@ -31,7 +31,8 @@ Result<std::vector<GitSetting>> program_overrides(std::string_view listed);
 [[nodiscard]] bool asks_for_signatures(std::string_view listed);
 
 /// Returns the first key of the repository itself that decides where a push goes, or how safely: an
-/// address that stands for another one, or a setting of HTTP. `listed` is as above.
+/// address that stands for another one, a setting of HTTP, or the program of a proxy. `listed` is
+/// as above.
 [[nodiscard]] std::string key_that_redirects(std::string_view listed);
 
 /// Returns the settings as environment variables: GIT_CONFIG_COUNT and its keys and values. They

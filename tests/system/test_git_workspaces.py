@@ -871,7 +871,8 @@ class Pushes(BranchCase):
         self.git("clone", "-q", "--bare", self.team, elsewhere, work=self.scratch)
         for key, value in ((f"url.{elsewhere}.insteadOf", str(self.team)), ("http.sslVerify", "false"),
                            (f"url.{elsewhere}.pushInsteadOf", str(self.team)), ("http.https://a.example/.proxy", "http://b.example"),
-                           (f"remote.{self.team}.pushurl", str(elsewhere)), ("remote.origin.proxy", "http://b.example")):
+                           (f"remote.{self.team}.pushurl", str(elsewhere)), ("remote.origin.proxy", "http://b.example"),
+                           ("core.gitProxy", "true")):
             with self.subTest(key=key):
                 self.git("config", key, value, work=self.repository)
                 told = self.tell("push", self.team, expect=1)
@@ -879,6 +880,24 @@ class Pushes(BranchCase):
                 self.assertIn(key.lower().split(".")[-1], told["message"].lower())
                 self.git("config", "--unset", key, work=self.repository)
         self.assertEqual((self.team_tip(), self.tip(repository=elsewhere)), (before, before))
+
+    def test_no_program_of_the_repository_connects(self):
+        ran = self.scratch / "ran"
+        program = self.scratch / "program"
+        program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+        program.chmod(0o755)
+        for key, address in (("core.gitProxy", "git://127.0.0.1:1/x"), ("core.sshCommand", "ssh://127.0.0.1:1/x")):
+            with self.subTest(key):
+                self.git("config", key, program, work=self.repository)
+                told = self.tell("push", address, expect=1)
+                self.assertEqual(told["reason"], "push.odd_config")
+                self.assertIn(f"'{key}'".lower(), told["message"].lower())
+                self.assertFalse(ran.exists())
+                self.git("config", "--unset", key, work=self.repository)
+        # Your own variable goes before the repository's setting.
+        self.git("config", "core.sshCommand", "false", work=self.repository)
+        self.branch("push", "ssh://127.0.0.1:1/x", env={"GIT_SSH_COMMAND": str(program)}, expect=3)
+        self.assertTrue(ran.exists())
 
     def test_a_password_in_an_address_is_not_shown_or_recorded(self):
         said = self.branch("--json", "push", "http://TOKEN-1@127.0.0.1:9/x.git", expect=3)
