@@ -21,6 +21,8 @@ struct Marks {
   /// The first of configuration, state and directory that another user owns; empty: none.
   std::string foreign;
   uint32_t foreign_uid = 0;
+  uint32_t folder_uid = 0;
+  uint32_t git_uid = 0;
 };
 
 Result<FileStat> stat_of(const Directory& directory, std::string_view name) {
@@ -36,6 +38,8 @@ Result<Marks> marks_of(const std::string& path) {
   GALLEY_ASSIGN(const FileStat folder, directory->stat(RelPath::root()));
   Marks marks;
   marks.has_git = git.kind != FileKind::kAbsent;
+  marks.git_uid = git.uid;
+  marks.folder_uid = folder.uid;
   const bool has_config = config.kind != FileKind::kAbsent;
   const bool has_state = state.kind != FileKind::kAbsent;
   const auto check = [&](bool counts, const FileStat& stat, const std::string& name) {
@@ -55,13 +59,16 @@ Result<Marks> marks_of(const std::string& path) {
   return marks;
 }
 
-std::string owner_text(const Marks& marks) {
-  return "'" + marks.foreign + "' belongs to another user (" + std::to_string(marks.foreign_uid) +
-         ")";
+std::string owner_text(const std::string& path, uint32_t uid) {
+  return "'" + path + "' belongs to another user (" + std::to_string(uid) + ")";
 }
 
 std::string way_out(const std::string& root) {
   return "to trust it, add \"" + root + "\" to safe_directories in your own configuration";
+}
+
+std::string passed_by(const std::string& path, uint32_t uid, const std::string& root) {
+  return owner_text(path, uid) + " and was passed by: " + way_out(root);
 }
 
 std::optional<std::string> parent_of(const std::string& path) {
@@ -90,32 +97,42 @@ Result<void> check_owner_of_root(const Directory& root, const std::string& path,
                                  const UserConfig& user) {
   GALLEY_ASSIGN(const FileStat stat, root.stat(RelPath::root()));
   if (is_trusted_owner(stat.uid) || is_safe_directory(user, path)) return {};
-  Marks marks;
-  marks.foreign = path;
-  marks.foreign_uid = stat.uid;
-  return fail(ErrorKind::kRefused, "workspace.foreign_owner",
-              owner_text(marks) + "; nothing is run, staged or committed in it: " + way_out(path),
-              path);
+  return fail(
+      ErrorKind::kRefused, "workspace.foreign_owner",
+      owner_text(path, stat.uid) + "; nothing is run, staged or committed in it: " + way_out(path),
+      path);
 }
 
 Result<FoundRoot> find_root(const std::string& start, const UserConfig& user) {
   FoundRoot found{start, {}};
   std::optional<std::string> configured;
   std::optional<Error> refused;
+  std::optional<uint32_t> owner;  // of `start`
   for (std::optional<std::string> path = start; path; path = parent_of(*path)) {
     auto seen = marks_of(*path);
     // A directory that this user cannot read is not a root.
     if (!seen && *path != start && seen.error().os_error == EACCES) continue;
-    GALLEY_ASSIGN(const Marks marks, std::move(seen));
+    GALLEY_ASSIGN(Marks marks, std::move(seen));
+    const bool is_safe = is_safe_directory(user, *path);
+    if (!owner) owner = marks.folder_uid;
+    // In a tree of the owner of `start`, nothing is changed unasked.
+    const bool is_of_one = marks.git_uid == *owner && marks.folder_uid == *owner;
+    const bool is_git_trusted = is_safe || is_of_one || is_trusted_owner(marks.git_uid);
+    if (marks.has_git && marks.foreign.empty() && !is_git_trusted) {
+      marks.has_git = false;
+      const std::string git = (*path == "/" ? "" : *path) + "/.git";
+      found.notices.push_back(passed_by(git, marks.git_uid, *path));
+    }
     const bool is_root = marks.has_git || marks.has_state;
-    if (!marks.foreign.empty() && !is_safe_directory(user, *path)) {
+    if (!marks.foreign.empty() && !is_safe) {
       if (*path == start) {
-        refused =
-            Error{ErrorKind::kRefused, "workspace.foreign_owner",
-                  owner_text(marks) + "; nothing is read from it: " + way_out(*path), *path, 0};
+        refused = Error{ErrorKind::kRefused, "workspace.foreign_owner",
+                        owner_text(marks.foreign, marks.foreign_uid) +
+                            "; nothing is read from it: " + way_out(*path),
+                        *path, 0};
         if (is_root) return fail(*refused);
       } else {
-        found.notices.push_back(owner_text(marks) + " and was passed by: " + way_out(*path));
+        found.notices.push_back(passed_by(marks.foreign, marks.foreign_uid, *path));
       }
       continue;
     }

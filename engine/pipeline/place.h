@@ -75,7 +75,8 @@ struct FoundRoot {
 ///
 /// So a galley.toml or a copied `.galley` in a subfolder of a repository or workspace does not make
 /// a new root. If another user owns the galley.toml or `.galley` of a directory above `start`, that
-/// directory is ignored with a notice. It has no effect on the folders below it.
+/// directory is ignored with a notice. It has no effect on the folders below it. So is a `.git`
+/// that another user made in a folder of yours, or above `start`.
 /// Errors: kRefused `workspace.foreign_owner` if the root has a configuration or state, another
 ///         user owns it or the root, and safe_directories does not list the root.
 [[nodiscard]] Result<FoundRoot> find_root(const std::string& start, const UserConfig& user);

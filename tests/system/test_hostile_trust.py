@@ -468,6 +468,39 @@ class Roots(TrustCase):
         self.assertFalse((shared / ".galley").exists())
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_another_users_git_does_not_hide_rules(self):
+        """CVE-2022-24765 of git: a `.git` above, in a folder in which others may write too."""
+        self.write("galley.toml", '[policy]\nprotected = ["README.md"]\n')
+        inner = self.work / "inner"
+        inner.mkdir()
+        (inner / "README.md").write_text("one\n")
+        for folder in (self.scratch, inner):
+            git = folder / ".git"
+            for make in (git.mkdir, git.touch, lambda path=git: path.symlink_to("nothing"), lambda path=git: os.mkfifo(path)):
+                with self.subTest(folder=folder.name):
+                    shutil.rmtree(self.work / ".galley", ignore_errors=True)  # a nearer root
+                    make()
+                    os.chown(git, hostile.OTHER_USER, hostile.OTHER_USER, follow_symlinks=False)
+                    work = inner if folder == inner else self.work
+                    said = self.apply(work=work, expect=1).stderr.decode()
+                    self.assertIn("`policy.protected`", said)
+                    self.assertIn(f"'{git}' belongs to another user", said)
+                    self.galley("status", work=work, env={"SUDO_UID": str(hostile.OTHER_USER)}, expect=0)
+                    git.rmdir() if git.is_dir() and not git.is_symlink() else git.unlink()
+        shutil.rmtree(self.work / ".galley")
+        self.own_config(f'safe_directories = ["{self.scratch}"]\n')
+        (self.scratch / ".git").mkdir()
+        os.chown(self.scratch / ".git", hostile.OTHER_USER, hostile.OTHER_USER)
+        self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["root"], str(self.scratch))
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_a_clone_of_another_user_can_be_previewed(self):
+        self.git("init", "-q")
+        subprocess.run(["chown", "-R", f"{hostile.OTHER_USER}", self.work], check=True)
+        result = self.galley("preview", "-", stdin=PATCH.encode(), expect=0)
+        self.assertNotIn("passed by", result.stderr.decode())
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
     def test_another_users_configuration_of_the_root_is_refused(self):
         config = self.write("galley.toml", "")
         os.chown(config, hostile.OTHER_USER, hostile.OTHER_USER)
