@@ -6,9 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/printable.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "engine/pipeline/place.h"
 #include "engine/review/review_page.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -60,6 +63,42 @@ Result<Json> whole_document(Session& session, const Preview& judged, Json docume
   return document;
 }
 
+Error not_plain(const std::string& name, const char* is_a) {
+  return {ErrorKind::kRefused, "report.not_plain",
+          "'" + printable_line(name) + "' " + is_a +
+              ", so no report is written there; remove it, or name another file",
+          name, 0};
+}
+
+/// Returns the path at which a report is written. A clone may have a link or a pipe of that name,
+/// so the workspace has to have a plain file there, or none. Outside, the name means the same as in
+/// a shell.
+Result<std::string> place_of_report(const Session& session, const std::string& file) {
+  const std::string& repository = session.arguments().global.repository;
+  GALLEY_ASSIGN(const std::string here, absolute_path(repository.empty() ? "." : repository));
+  const auto found = find_root(here, session.user().config);
+  const std::string root = found ? found->path : here;
+  const size_t slash = file.rfind('/');
+  const auto folder = absolute_path(slash == file.npos ? "." : file.substr(0, slash + 1));
+  if (root == "/" || !folder) return file;  // a folder that is not there has no file
+  const auto is_inside = [&root](const std::string& path) { return path.starts_with(root + "/"); };
+  if (!is_inside(*folder + "/")) {
+    if (!is_inside(normalized_path(file))) return file;
+    return fail(not_plain(file, "leads out of the workspace by a link"));
+  }
+  const std::string place = *folder + "/" + file.substr(slash + 1);
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(place.substr(root.size() + 1)));
+  GALLEY_ASSIGN(const auto directory, open_disk_directory(root));
+  const auto stat = directory->stat(name);
+  if (!stat && stat.error().kind != ErrorKind::kNotFound) return fail(stat.error());
+  const FileKind kind = stat ? stat->kind : FileKind::kAbsent;
+  if (kind == FileKind::kSymlink) return fail(not_plain(name.str(), "is a link in the workspace"));
+  if (kind == FileKind::kOther) {
+    return fail(not_plain(name.str(), "is a special file in the workspace"));
+  }
+  return place;
+}
+
 /// A file in the workspace would be an edit that the gate did not see.
 Result<void> refuse_file_to_agents(const Session& session) {
   if (session.arguments().global.agent.empty()) return {};
@@ -69,9 +108,11 @@ Result<void> refuse_file_to_agents(const Session& session) {
 
 }  // namespace
 
-Result<void> write_report_file(Session& session, const std::string& file, std::string_view text) {
+Result<void> write_report_file(Session& session, const std::string& file, std::string_view text,
+                               bool is_added) {
   GALLEY_TRY(refuse_file_to_agents(session));
-  return write_host_file(file, text);
+  GALLEY_ASSIGN(const std::string place, place_of_report(session, file));
+  return write_host_file(place, text, is_added);
 }
 
 const std::vector<std::string>& report_formats() {
@@ -124,8 +165,8 @@ Result<bool> write_reports(Session& session, const Preview& judged, const Json& 
       is_printed = true;
       continue;
     }
-    GALLEY_TRY(refuse_file_to_agents(session));
-    GALLEY_TRY(write_host_file(request.file, text, request.format == "github-summary"));
+    const bool is_added = request.format == "github-summary";
+    GALLEY_TRY(write_report_file(session, request.file, text, is_added));
   }
   return is_printed;
 }

@@ -40,9 +40,11 @@ struct ReportRequest {
 [[nodiscard]] std::string rdjson_report(const Preview& judged);
 [[nodiscard]] std::string baseline_report(const Preview& judged);
 
-/// Writes a file for other programs.
-/// Errors: kRefused `report.agent` for an agent: the gate would not see this edit; kIo.
-Result<void> write_report_file(Session& session, const std::string& file, std::string_view text);
+/// Writes a file for other programs, or adds the text to it.
+/// Errors: kRefused `report.agent` for an agent: the gate would not see this edit;
+///         kRefused `report.not_plain` for a link or a special file in the workspace; kIo.
+Result<void> write_report_file(Session& session, const std::string& file, std::string_view text,
+                               bool is_added = false);
 
 /// Writes the reports of --report. `document` is the output of --json. Returns true if a report
 /// went to standard output. The caller must then write nothing else to standard output.

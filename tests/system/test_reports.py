@@ -37,6 +37,44 @@ class Reports(support.SystemCase):
         self.out = self.work.parent / "out"
         self.out.mkdir(exist_ok=True)
 
+    def test_no_report_is_written_through_what_a_clone_brought(self):
+        edits = self.out / "edits.json"
+        edits.write_text(json.dumps([{"path": "x.txt", "content": "x\n"}]))
+        mine = self.out / "mine"
+        mine.write_text("mine\n")
+        (self.work / "report").symlink_to(os.path.relpath(mine, self.work))
+        (self.work / "new").symlink_to(self.out / "new")
+        (self.work / "folder").symlink_to(self.out)
+        (self.work / "below").mkdir()
+        os.mkfifo(self.work / "below" / "pipe")
+        entry = self.out / "entry"
+        entry.symlink_to(self.work)
+        self.galley("stage", "--begin", edits, expect=0)
+        for option in ("--report=sarif=", "--report=github-summary=", "--report=baseline=", "--report=html=", "--html=", "--verdict="):
+            command = ("validate",) if option == "--verdict=" else ("preview", edits)
+            for file in ("report", "new", "folder/mine", "below/pipe", self.work / "report", entry / "report",
+                         "folder/../report", "below/../new"):
+                with self.subTest(option=option, file=file):
+                    self.galley(*command, f"{option}{file}", expect=1)
+                    self.assertEqual(mine.read_text(), "mine\n")
+                    self.assertFalse((self.out / "new").exists())
+        self.git("init", "-q", "-b", "main")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first")
+        for arguments in ([f"--html={self.work}/report"], [f"--report=json={self.work}/below/pipe"], [f"--html=entry/report"]):
+            self.galley("--repo", self.work, "--ref", "main", "preview", *arguments, edits, work=self.out, expect=1)
+            self.assertEqual(mine.read_text(), "mine\n")
+        refused = self.galley("--json", "preview", "--html=report", edits, expect=1)
+        self.assertEqual(json.loads(refused.stdout)["reason"], "report.not_plain")
+        for file in ("below/real", "/dev/stdout", "/dev/fd/1", self.out / "real"):
+            with self.subTest(file=file):
+                said = self.galley("preview", "--report", f"json={file}", edits, expect=0).stdout
+                text = said.decode() if str(file).startswith("/dev") else (self.work / file).read_text()
+                self.assertEqual(json.JSONDecoder().raw_decode(text)[0]["schema"], "galley.preview/1")
+        for _ in range(2):
+            self.galley("preview", "--report", "github-summary=below/summary", edits, expect=0)
+        text = (self.work / "below/summary").read_text()
+        self.assertEqual(text, text[:len(text) // 2] * 2)
+
     def test_a_report_is_written_to_what_its_name_means(self):
         edits = self.out / "edits.json"
         edits.write_text(json.dumps([{"path": "x.txt", "content": "x\n"}]))
