@@ -17,7 +17,8 @@ bool is_of_stat(std::string_view line) {
   if (!line.starts_with(' ')) return false;
   const std::string_view text = trimmed(line);
   if (!text.empty() && is_digit(text.front())) {
-    const std::string_view rest = text.substr(text.find_first_not_of("0123456789"));
+    const std::string_view rest =
+        text.substr(std::min(text.find_first_not_of("0123456789"), text.size()));
     return rest.starts_with(" file changed") || rest.starts_with(" files changed");
   }
   const size_t bar = text.rfind(" | ");

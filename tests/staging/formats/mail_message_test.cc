@@ -94,6 +94,21 @@ TEST(MailMessage, OfALaterMailIsNotReadAsAPatch) {
   }
 }
 
+TEST(MailMessage, MayHaveLinesOfDigitsAboveTheListOfFiles) {
+  const std::string interdiff =
+      "Interdiff against v1:\n  diff --git a/f b/f\n  --- a/f\n  +++ b/f\n  @@ -1,3 +1,3 @@\n   1\n"
+      "  -0\n  +X\n   3\n";
+  const std::string range_diff =
+      "Range-diff against v1:\n1:  d80b884 ! 1:  a2b2337 x\n    @@ f\n      1\n     -2\n    -+0\n"
+      "    ++X\n      3\n";
+  for (const std::string& text :
+       {interdiff, range_diff, std::string(" 42\n"), std::string(" 0\n")}) {
+    std::string mail = mail_of("x\n", f_change("2", "X"));
+    mail.insert(mail.find("---\n") + 4, text + "\n");
+    EXPECT_EQ(edits_of(mail), "0 f:-2+X") << text;
+  }
+}
+
 TEST(MailMessage, EndsAtATraditionalHeader) {
   const std::string plain = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n 1\n-2\n+X\n 3\n";
   EXPECT_EQ(edits_of(kMailHead + "message\n\n" + plain), "0 f:-2+X");
