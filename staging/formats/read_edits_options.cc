@@ -35,7 +35,6 @@ Result<void> reverse_file(FileEdit& edit) {
   switch (edit.op) {
     case FileOp::kCreate:
       edit.op = FileOp::kDelete;
-      edit.whole.reset();
       break;
     case FileOp::kDelete:
       edit.op = FileOp::kCreate;
@@ -45,7 +44,7 @@ Result<void> reverse_file(FileEdit& edit) {
       std::swap(edit.path, edit.new_path);
       break;
     case FileOp::kCopy:
-      // The copy is deleted; its source stays (git apply -R does the same).
+      // The copy is deleted; its source stays.
       edit.op = FileOp::kDelete;
       edit.path = edit.new_path;
       edit.new_path.clear();

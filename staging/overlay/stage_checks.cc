@@ -26,7 +26,7 @@ namespace {
 tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is_reversed) {
   // An edit that has the content to delete probably has the right name.
   if (edit.op == FileOp::kDelete &&
-      (!edit.hunks.empty() || edit.binary || names_blob(edit.old_blob))) {
+      (!edit.hunks.empty() || edit.binary || edit.whole || names_blob(edit.old_blob))) {
     return fail(ErrorKind::kRefused, "patch.already_applied",
                 "'" + path.str() + "' is already not there" + already_applied_note(is_reversed),
                 path.str());
@@ -395,11 +395,26 @@ Result<void> check_kind(const FileEdit& edit, const RelPath& path, const Planned
 }
 
 Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content) {
+  if (edit.op == FileOp::kDelete && edit.whole && *edit.whole != content) {
+    return fail(ErrorKind::kRefused, "patch.other_content",
+                "'" + path.str() + "' is to be deleted, but does not have the content in line " +
+                    std::to_string(edit.document_line) + " of the patch",
+                path.str());
+  }
   const bool has_proof = names_blob(edit.old_blob);
   if (!has_proof || !edit.hunks.empty() || is_blob(edit.old_blob, content)) return {};
   return fail(ErrorKind::kRefused, "patch.other_content",
               "'" + path.str() + "' is not the file that the patch was made for (index " +
                   edit.old_blob + ")",
+              path.str());
+}
+
+tl::unexpected<Error> deletes_more(const RelPath& path, bool is_reversed) {
+  return fail(ErrorKind::kRefused, "patch.delete_leaves_content",
+              "'" + path.str() + "' holds more than the patch that deletes it knows of" +
+                  (is_reversed ? "; its 'index' line would prove what the file holds"
+                               : "; if the file is to stay, name it after '+++' in place of "
+                                 "'/dev/null'"),
               path.str());
 }
 

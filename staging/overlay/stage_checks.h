@@ -25,8 +25,12 @@ Result<RelPath> editable_path(const std::string& text, const std::string& root);
 Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file,
                         bool is_reversed);
 
-/// Refuses an edit without hunks whose index line names another content than the current one.
+/// Refuses a deletion of another content than the current one: that of the index line of an edit
+/// without hunks, or the whole content that a reversed edit has created.
 Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content);
+
+/// The error of a deletion whose hunks leave some of the content.
+[[nodiscard]] tl::unexpected<Error> deletes_more(const RelPath& path, bool is_reversed);
 
 /// Finds the file whose path has one directory more or less at its start, if there is only one:
 /// `src/app/main.py` for `app/main.py`. Lists the root, and looks up one path in each of its

@@ -459,14 +459,12 @@ class Stager {
     if (!edit.hunks.empty() || edit.binary) {
       GALLEY_ASSIGN(const EditedFile left, content_of(edit, path, file.content, out));
       if (!out.failures.empty()) return {};
-      if (!left.content->empty()) {
-        return fail(ErrorKind::kRefused, "patch.delete_leaves_content",
-                    "'" + path.str() +
-                        "' holds more than the patch that deletes it knows of; if the file is to "
-                        "stay, name it after '+++' in place of '/dev/null'",
-                    path.str());
-      }
-    } else if (edit.old_mode && !names_blob(edit.old_blob) && !file.content->empty()) {
+      // The hunks of a reversed copy are not all that it has.
+      const bool is_proved =
+          is_reversed_ && names_blob(edit.old_blob) && is_blob(edit.old_blob, *file.content);
+      if (!left.content->empty() && !is_proved) return deletes_more(path, is_reversed_);
+    } else if (edit.old_mode && !edit.whole && !names_blob(edit.old_blob) &&
+               !file.content->empty()) {
       return fail(ErrorKind::kRefused, "patch.delete_leaves_content",
                   "line " + std::to_string(edit.document_line) + " of the patch deletes '" +
                       path.str() +
