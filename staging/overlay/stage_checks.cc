@@ -418,6 +418,25 @@ tl::unexpected<Error> deletes_more(const RelPath& path, bool is_reversed) {
               path.str());
 }
 
+Result<RelPath> chosen_of_two(const RelPath& one, const RelPath& other) {
+  const auto is_spare_of = [](std::string_view copy, std::string_view file) {
+    if (!copy.starts_with(file)) return false;
+    const std::string_view ending = copy.substr(file.size());
+    return ending == "~" || (ending.starts_with('.') && ending.find('/') == ending.npos);
+  };
+  if (is_spare_of(other.str(), one.str())) return one;
+  if (is_spare_of(one.str(), other.str())) return other;
+  const auto last = [](const RelPath& path) {
+    return path.str().substr(path.str().rfind('/') + 1);  // npos + 1 is 0
+  };
+  return fail(
+      ErrorKind::kRefused, "patch.ambiguous_path",
+      "both '" + one.str() + "' and '" + other.str() + "' exist; " +
+          (last(one) == last(other) ? "choose one with -p, or with a/ and b/ before the names"
+                                    : "write the one to change after '---' and after '+++'"),
+      one.str());
+}
+
 std::optional<RelPath> same_name_nearby(const Directory& workspace, const RelPath& path) {
   constexpr size_t kAskedDirectories = 100;
   std::optional<RelPath> found;

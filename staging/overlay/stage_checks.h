@@ -32,6 +32,10 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
 /// The error of a deletion whose hunks leave some of the content.
 [[nodiscard]] tl::unexpected<Error> deletes_more(const RelPath& path, bool is_reversed);
 
+/// Chooses from two files that exist, if the '---' and '+++' lines name one each, or two readings
+/// of one name do. git and GNU patch take `f.c`, not its copy `f.c.orig` or `f.c~`. Refuses others.
+[[nodiscard]] Result<RelPath> chosen_of_two(const RelPath& one, const RelPath& other);
+
 /// Finds the file whose path has one directory more or less at its start, if there is only one:
 /// `src/app/main.py` for `app/main.py`. Lists the root, and looks up one path in each of its
 /// directories.

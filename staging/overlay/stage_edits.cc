@@ -330,10 +330,7 @@ class Stager {
     if (!first) return second;
     GALLEY_ASSIGN(const PlannedFile plain, plan_.current(*first));
     if (plain.kind == FileKind::kAbsent) return second;
-    return fail(ErrorKind::kRefused, "patch.ambiguous_path",
-                "both '" + first->str() + "' and '" + second->str() +
-                    "' exist; choose one with -p, or with a/ and b/ before the names",
-                first->str());
+    return chosen_of_two(*first, *second);
   }
 
   Result<void> plan_edit(const FileEdit& edit, FileOutcome& out) {
