@@ -372,6 +372,15 @@ class ContentMaker {
       is_proved = before == base;
     }
     if (is_proved) return {};
+    const bool is_literal = edit_.binary->kind == BinaryPatch::Kind::kLiteral;
+    const auto after = is_literal ? apply_binary(*edit_.binary, {}) : Result<std::string>("");
+    if (names_blob(edit_.new_blob) ? is_blob(edit_.new_blob, base)
+                                   : is_literal && after && *after == base) {
+      return fail(ErrorKind::kRefused, "patch.already_applied",
+                  "'" + path_.str() + "' has the content of the binary patch" +
+                      already_applied_note(context_.is_reversed),
+                  path_.str());
+    }
     return fail(ErrorKind::kRefused, "patch.binary_base",
                 "'" + path_.str() + "' is not the file that the binary patch was made for",
                 path_.str());
