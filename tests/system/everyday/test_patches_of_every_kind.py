@@ -241,6 +241,7 @@ class Patches(EverydayCase):
                 result = self.run_here(*command, "--reject", patch, expect=1)
                 self.assertIn("rejected: list.txt: hunk 2; README.md: all", result.err)
         self.assertTrue(self.read("list.txt").startswith(b"ONE\n"))
+        self.assertNotIn(".rej`", self.run_here("help", "patch.rejects", expect=0).out)
         report = json.loads(self.run_here("--json", "apply", "--reject", patch, expect=1).out)
         self.assertEqual((report["ok"], report["reason"]), (False, "patch.rejects"))
         good = self.patch("--- a/list.txt\n+++ b/list.txt\n@@ -2,2 +2,2 @@\n-two\n+TWO\n three\n")
