@@ -9,7 +9,6 @@
 #include "engine/policy/policy.h"
 
 namespace galley {
-namespace {
 
 /// The principals whose rules apply, and the search path of programs.
 struct ProgramScope {
@@ -18,8 +17,10 @@ struct ProgramScope {
   const std::string& search_path;
 };
 
+namespace {
+
 /// Represents all programs that no rule names.
-constexpr std::string_view kAnyProgram = "/usr/lib/any-program";
+constexpr const char* kAnyProgram = "/usr/lib/any-program";
 
 bool has_arguments(const std::string& rule) { return rule.find(' ') != rule.npos; }
 std::string program_of(const std::string& rule) { return rule.substr(0, rule.find(' ')); }
@@ -54,6 +55,41 @@ std::vector<std::string> files_of_rule(const std::string& rule, const ProgramSco
   return files;
 }
 
+/// Whether one of the files, or of the directories, is this program.
+bool has_file(const std::vector<std::string>& files, const std::string& program) {
+  return std::any_of(files.begin(), files.end(), [&](const std::string& path) {
+    return path == program || (path.ends_with('/') && program.starts_with(path));
+  });
+}
+
+CalledProgram program_in(const std::string& workspace, const ResolvedProgram& program,
+                         bool is_found_by_name) {
+  // One name of a multi-call binary does not tell what the file can do.
+  CalledProgram called{is_multi_call(program.real) ? program.real : program.path,
+                       program.real,
+                       {},
+                       is_found_by_name};
+  if (!is_in_directory(program.real, workspace)) return called;
+  called.in_workspace = std::string_view(program.real).substr(workspace.size() + 1);
+  return called;
+}
+
+/// Whether a name means this program: it is in PATH or is a part of Galley's tool that is called.
+/// Agents write programs in the workspace, so a name never means those.
+bool is_found_by_name(const ResolvedProgram& program, const Command& command,
+                      const ProgramScope& scope) {
+  const auto& own = command.readable;
+  const bool is_of_tool = std::any_of(own.begin(), own.end(), [&](const std::string& folder) {
+    return is_in_directory(program.path, folder) && !is_in_directory(folder, scope.workspace);
+  });
+  if (is_of_tool) return true;
+  if (is_in_directory(program.real, scope.workspace)) return false;
+  const std::string name = program.path.substr(program.path.rfind('/') + 1);
+  const auto known = list_programs(scope.search_path, name);
+  return std::any_of(known.begin(), known.end(),
+                     [&](const ResolvedProgram& one) { return one.real == program.real; });
+}
+
 class RuleResolver {
  public:
   RuleResolver(const Config& config, const ProgramScope& scope)
@@ -76,13 +112,16 @@ class RuleResolver {
   [[nodiscard]] std::vector<std::string> files_of(const std::string& rule) const {
     return files_of_rule(rule, scope_);
   }
-  [[nodiscard]] bool may_execute(std::string_view real) const {
-    return policy_.judge_exec(real, scope_.who).decision == Decision::kAllow;
+  [[nodiscard]] bool may_execute(const std::string& file) const {
+    const ResolvedProgram program{file, file};
+    return policy_.judge_exec(program_in(scope_.workspace, program, false), scope_.who).decision ==
+           Decision::kAllow;
   }
-  /// Judges a link by its own name as well, unless its target is a multi-call binary.
+  /// Judges a program in PATH. A link is judged by its own name as well, unless its target is a
+  /// multi-call binary.
   [[nodiscard]] Judgement judge(const ResolvedProgram& program) const {
-    const std::string& called = is_multi_call(program.real) ? program.real : program.path;
-    return policy_.judge_exec(called, program.real, scope_.who);
+    const bool is_outside = !is_in_directory(program.real, scope_.workspace);
+    return policy_.judge_exec(program_in(scope_.workspace, program, is_outside), scope_.who);
   }
 
   const Config& config_;
@@ -101,7 +140,12 @@ void RuleResolver::resolve_allowed() {
     // A rule with arguments allows only the first program: a program that starts it could pass
     // others.
     if (has_arguments(rule)) continue;
-    for (std::string& file : files_of(rule)) allowed_.insert(std::move(file));
+    const bool is_name = rule.find('/') == rule.npos;
+    for (std::string& file : files_of(rule)) {
+      // A name allows no file of the tree, also if a folder of PATH is in it.
+      if (is_name && is_in_directory(file, scope_.workspace)) continue;
+      allowed_.insert(std::move(file));
+    }
   }
 }
 
@@ -155,13 +199,6 @@ void RuleResolver::deny(const std::string& rule) {
   if (!is_held && !is_shut && program_of(rule) != "*") rules_.unchecked.push_back(rule);
 }
 
-bool is_covered(const std::vector<std::string>& allowed, const std::string& file) {
-  if (std::binary_search(allowed.begin(), allowed.end(), file)) return true;
-  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& path) {
-    return path.ends_with('/') && file.starts_with(path);
-  });
-}
-
 }  // namespace
 
 Programs::Programs(const Config& config, Principals who, std::string workspace)
@@ -174,10 +211,12 @@ Result<void> Programs::check(const Command& command, const std::string& search_p
   const std::string& name = command.argv[0];
   GALLEY_ASSIGN(const ResolvedProgram program,
                 resolve_program(name, search_path, workspace_, command.working_directory));
-  GALLEY_TRY(check_lists(command, program));
+  const ProgramScope scope{who_, workspace_, search_path};
+  const bool is_found = is_found_by_name(program, command, scope);
+  GALLEY_TRY(check_lists(command, program, scope, is_found));
   const auto names_it = [&](const std::string& one) {
     if (one == name) return true;
-    const auto files = files_of_rule(one, {who_, workspace_, search_path});
+    const auto files = files_of_rule(one, scope);
     return std::find(files.begin(), files.end(), program.real) != files.end();
   };
   const auto& only = command.only_programs;
@@ -185,9 +224,8 @@ Result<void> Programs::check(const Command& command, const std::string& search_p
     return fail(ErrorKind::kRefused, "command.not_allowed",
                 "'" + name + "' is not among the programs that this call may start");
   }
-  // One name of a multi-call binary does not tell what the file can do.
-  const std::string& called = is_multi_call(program.real) ? program.real : program.path;
-  const Judgement exec = Policy(*config_).judge_exec(called, program.real, who_);
+  const Judgement exec =
+      Policy(*config_).judge_exec(program_in(workspace_, program, is_found), who_);
   if (exec.decision == Decision::kAllow) return {};
   // `exec:python3` also grants python3.11 if python3 links to that file.
   const ProgramRules rules = rules_for(search_path);
@@ -198,7 +236,8 @@ Result<void> Programs::check(const Command& command, const std::string& search_p
   return fail(ErrorKind::kRefused, "command.no_capability", exec.message);
 }
 
-Result<void> Programs::check_lists(const Command& command, const ResolvedProgram& program) const {
+Result<void> Programs::check_lists(const Command& command, const ResolvedProgram& program,
+                                   const ProgramScope& scope, bool is_found) const {
   const auto matches = [&](const std::string& rule) {
     return command_matches(rule, program, command.argv) ||
            command_matches(placed_rule(rule, workspace_), program, command.argv);
@@ -210,8 +249,15 @@ Result<void> Programs::check_lists(const Command& command, const ResolvedProgram
         ErrorKind::kRefused, "command.denied",
         "'" + command.argv[0] + "' is denied by '" + *denied + "' in sandbox.deny of galley.toml");
   }
+  // A name denies all programs of that name, but allows only the one in PATH.
+  const auto allows = [&](const std::string& rule) {
+    const std::string named = program_of(rule);
+    const bool is_path = named.find('/') != named.npos;
+    return matches(rule) && (is_found || named == "*" ||
+                             (is_path && has_file(files_of_rule(rule, scope), program.real)));
+  };
   const auto& allow = config_->sandbox.allow;
-  if (allow.empty() || std::any_of(allow.begin(), allow.end(), matches)) return {};
+  if (allow.empty() || std::any_of(allow.begin(), allow.end(), allows)) return {};
   return fail(ErrorKind::kRefused, "command.not_allowed",
               "'" + command.argv[0] + "' (" + program.real +
                   ") is not in sandbox.allow of galley.toml; use a program that is, or add it");
@@ -224,7 +270,7 @@ ProgramRules Programs::walls(const Command& command, const std::string& search_p
   for (const std::string& program : *command.only_programs) {
     for (std::string& file : files_of_rule(program, {who_, workspace_, search_path})) {
       if (is_multi_call(file)) rules.unchecked.push_back(program);
-      if (!rules.is_restricted || is_covered(rules.allowed, file)) files.insert(std::move(file));
+      if (!rules.is_restricted || has_file(rules.allowed, file)) files.insert(std::move(file));
     }
   }
   rules.is_restricted = true;

@@ -13,6 +13,8 @@
 
 namespace galley {
 
+struct ProgramScope;
+
 /// Which programs may be started in a workspace. The answer depends on `sandbox.allow`,
 /// `sandbox.deny`, the `exec` capabilities of all principals, and the programs to which a call is
 /// limited (Command::only_programs).
@@ -36,8 +38,8 @@ class Programs {
 
  private:
   ProgramRules rules_for(const std::string& search_path);
-  [[nodiscard]] Result<void> check_lists(const Command& command,
-                                         const ResolvedProgram& program) const;
+  [[nodiscard]] Result<void> check_lists(const Command& command, const ResolvedProgram& program,
+                                         const ProgramScope& scope, bool is_found) const;
 
   const Config* config_;
   Principals who_;

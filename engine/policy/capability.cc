@@ -111,7 +111,9 @@ Result<Capability> Capability::parse(std::string_view text) {
   capability.action = parts.action;
   if (capability.domain == kPrograms) {
     if (capability.action.empty()) return invalid(text, "it names no program");
-    auto program = GlobList::parse({capability.action});
+    // `./gradlew` is in the workspace itself. A glob with a `/` in front is one of a path.
+    const bool is_in_root = capability.action.starts_with("./");
+    auto program = GlobList::parse({capability.action.substr(is_in_root ? 1 : 0)});
     if (!program) return invalid(text, program.error().message);
     capability.paths = std::move(*program);
     return capability;
@@ -209,16 +211,31 @@ Need Need::file(std::string_view action, const RelPath& path) {
           }};
 }
 
-Need Need::program(std::string_view called, std::string_view real) {
+Need Need::program(const CalledProgram& program) {
   const auto from_root = [](std::string_view path) {
     while (path.starts_with('/')) path.remove_prefix(1);
     return std::string(path);
   };
-  return {"exec:" + std::string(called.substr(called.rfind('/') + 1)),
-          [called = from_root(called), real = from_root(real)](const Capability& one) {
+  const std::string_view path = program.path;
+  const std::string_view below = program.in_workspace;
+  const std::string_view missing = program.is_found_by_name ? path.substr(path.rfind('/') + 1)
+                                   : below.empty()          ? path
+                                                            : below;
+  const bool is_in_root = missing == below && below.find('/') == below.npos;
+  return {fmt::format("exec:{}{}", is_in_root ? "./" : "", literal_pattern(missing)),
+          [called = from_root(path), real = from_root(program.real),
+           below = std::string(program.in_workspace),
+           is_found_by_name = program.is_found_by_name](const Capability& one) {
             if (one.domain != kPrograms) return false;
             const Glob& glob = one.paths.globs().front();
-            return glob.matches(called, false) || glob.matches(real, false);
+            const bool is_path = one.action.find('/') != one.action.npos;
+            const bool is_any = one.action.find_first_not_of('*') == one.action.npos;
+            if (!is_path && !is_any && !is_found_by_name && !one.is_denial) return false;
+            const bool is_below = is_path && !one.action.starts_with('/');
+            if (is_below && !below.empty() && glob.matches(below, false)) return true;
+            // `bin/*` gives the programs of the workspace and not those of the host's /bin.
+            const bool is_of_tree = is_below && !one.action.starts_with("**/") && !one.is_denial;
+            return !is_of_tree && (glob.matches(called, false) || glob.matches(real, false));
           }};
 }
 

@@ -27,7 +27,7 @@ struct Capability {
   std::string text;
   std::string domain;
   std::string action;
-  GlobList paths;  ///< for fs: the pattern; for exec: the program's name, or its path from the root
+  GlobList paths;       ///< for fs: the pattern; for exec: the program's name or path
   std::string pattern;  ///< of an open domain; empty: any object of the action
   bool is_denial = false;
 
@@ -48,6 +48,14 @@ struct Capability {
 /// Whether a tool's need is in an open domain.
 [[nodiscard]] bool is_open_need(std::string_view needed);
 
+/// A program as `exec` capabilities see it.
+struct CalledProgram {
+  std::string_view path;          ///< as it is called
+  std::string_view real;          ///< the file to which the path leads
+  std::string_view in_workspace;  ///< its path below the workspace; empty: it is elsewhere
+  bool is_found_by_name = false;  ///< in PATH and outside of the workspace
+};
+
 /// The capability that an action needs.
 struct Need {
   std::string text;  ///< the capability that would allow the action
@@ -59,8 +67,10 @@ struct Need {
   /// A need for a path. `action` is read, create, modify or delete, or write if the exact action is
   /// not known.
   static Need file(std::string_view action, const RelPath& path);
-  /// A need for a program: the called path, and the file to which this path resolves.
-  static Need program(std::string_view called, std::string_view real);
+  /// A need for a program. A capability with a `/` names its path, from the root or below the
+  /// workspace; one without gives only a program that is found by its name, but denies all of that
+  /// name.
+  static Need program(const CalledProgram& program);
   static Need network();
 };
 

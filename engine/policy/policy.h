@@ -89,12 +89,7 @@ class Policy {
   /// Judge whether the principals may read a path, run a program or use the network (`fs:read`,
   /// `exec`, `net`).
   [[nodiscard]] Judgement judge_read(const RelPath& path, const Principals& who) const;
-  [[nodiscard]] Judgement judge_exec(std::string_view program, const Principals& who) const {
-    return judge_exec(program, program, who);
-  }
-  /// As above, for a program that is called through a link. A capability may name either path.
-  [[nodiscard]] Judgement judge_exec(std::string_view program, std::string_view real,
-                                     const Principals& who) const;
+  [[nodiscard]] Judgement judge_exec(const CalledProgram& program, const Principals& who) const;
   [[nodiscard]] Judgement judge_network(const Principals& who) const;
   /// Judges whether the principals have a capability of an open domain. People have all of them. An
   /// agent has those of its profile, or without a profile its grants. Only

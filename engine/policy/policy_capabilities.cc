@@ -118,10 +118,10 @@ Judgement Policy::judge_reading(const RelPath& path, const Principals& who) cons
   return judgement;
 }
 
-Judgement Policy::judge_exec(std::string_view program, std::string_view real,
-                             const Principals& who) const {
-  const std::string which = program == real ? "" : fmt::format(" (which is {})", real);
-  return judge_need(Need::program(program, real), fmt::format("running {}{}", program, which), who);
+Judgement Policy::judge_exec(const CalledProgram& program, const Principals& who) const {
+  const std::string which =
+      program.path == program.real ? "" : fmt::format(" (which is {})", program.real);
+  return judge_need(Need::program(program), fmt::format("running {}{}", program.path, which), who);
 }
 
 Judgement Policy::judge_network(const Principals& who) const {

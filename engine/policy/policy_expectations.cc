@@ -2,6 +2,7 @@
 
 #include "engine/policy/config_table.h"
 #include "engine/policy/policy.h"
+#include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 namespace {
@@ -45,6 +46,18 @@ void read_case(ConfigTable& table, Expectation& one) {
   }
 }
 
+/// A name, or a path in a folder of the usual PATH, means the program of the host.
+CalledProgram host_program(std::string_view program) {
+  const size_t slash = program.rfind('/');
+  const std::string folders = ":" + std::string(kProgramPath) + ":";
+  const bool is_in_path =
+      slash == program.npos ||
+      folders.find(fmt::format(":{}:", program.substr(0, slash))) != folders.npos;
+  const bool is_below = slash != program.npos && !program.starts_with('/');
+  const std::string_view below = program.substr(program.starts_with("./") ? 2 : 0);
+  return {program, program, is_below ? below : std::string_view(), is_in_path};
+}
+
 Result<Judgement> judge_case(const Policy& policy, const Expectation& one) {
   if (!one.path.empty()) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(one.path));
@@ -54,7 +67,7 @@ Result<Judgement> judge_case(const Policy& policy, const Expectation& one) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(one.read));
     return policy.judge_read(path, one.agent);
   }
-  if (!one.exec.empty()) return policy.judge_exec(one.exec, one.agent);
+  if (!one.exec.empty()) return policy.judge_exec(host_program(one.exec), one.agent);
   if (!one.tool.empty()) return policy.judge_tool(one.tool, one.agent);
   return policy.judge_network(one.agent);
 }

@@ -286,15 +286,45 @@ tools = ["Read", "Ed*"]
   EXPECT_FALSE(writes("README.md", "anne")) << "nobody wrote a rule for that name";
   EXPECT_EQ(policy.judge_read(rel("README.md"), "bot").decision, Decision::kAllow);
   EXPECT_EQ(policy.judge_read(rel("secret/key"), "bot").decision, Decision::kDeny);
-  EXPECT_EQ(policy.judge_exec("/usr/bin/git", "bot").decision, Decision::kAllow);
-  EXPECT_EQ(policy.judge_exec("git", "bot").decision, Decision::kAllow);
-  EXPECT_EQ(policy.judge_exec("/usr/bin/make", "bot").decision, Decision::kAllow);
-  EXPECT_EQ(policy.judge_exec("/tmp/make", "bot").decision, Decision::kDeny);
-  EXPECT_EQ(policy.judge_exec("/opt/git/rm", "bot").decision, Decision::kDeny);
+  const auto runs = [&](std::string_view program, bool is_found_by_name) {
+    const CalledProgram called{program, program, {}, is_found_by_name};
+    return policy.judge_exec(called, "bot").decision == Decision::kAllow;
+  };
+  EXPECT_TRUE(runs("/usr/bin/git", true));
+  EXPECT_FALSE(runs("/opt/lib/git", false)) << "a name is that of a program in PATH";
+  EXPECT_TRUE(runs("/usr/bin/make", false));
+  EXPECT_FALSE(runs("/tmp/make", true));
+  EXPECT_FALSE(runs("/opt/git/rm", true));
   EXPECT_EQ(policy.judge_network("bot").decision, Decision::kDeny);
   EXPECT_EQ(policy.judge_tool("Edit", "bot").decision, Decision::kAllow);
   EXPECT_EQ(policy.judge_tool("Bash", "bot").decision, Decision::kDeny);
-  EXPECT_THAT(policy.judge_exec("rm", "bot").message, HasSubstr("[agents.bot] (galley.toml:1)"));
+  EXPECT_THAT(policy.judge_exec({"rm", "rm", {}}, "bot").message,
+              HasSubstr("[agents.bot] (galley.toml:1)"));
+}
+
+TEST_F(PolicyTest, ACapabilityForAProgramOfTheWorkspaceNamesItsPath) {
+  configure(R"([agents.bot]
+capabilities = ["exec:git", "exec:tools/*.sh", "exec:/usr/bin/make", "exec:./gradlew", "exec:bin/*"]
+[agents.any]
+capabilities = ["exec:*", "!exec:rm"]
+)");
+  const Policy policy(config_);
+  const auto judge = [&](std::string_view below, std::string_view agent) {
+    const std::string path = "/w/" + std::string(below);
+    return policy.judge_exec({path, path, below}, agent);
+  };
+  EXPECT_THAT(judge("tools/git", "bot").message, HasSubstr("does not grant `exec:tools/git`"));
+  EXPECT_EQ(judge("git", "bot").decision, Decision::kDeny);
+  EXPECT_EQ(judge("tools/a.sh", "bot").decision, Decision::kAllow);
+  EXPECT_EQ(judge("other/tools/a.sh", "bot").decision, Decision::kDeny);
+  EXPECT_EQ(judge("usr/bin/make", "bot").decision, Decision::kDeny);
+  EXPECT_EQ(judge("gradlew", "bot").decision, Decision::kAllow);
+  EXPECT_EQ(judge("a/gradlew", "bot").decision, Decision::kDeny);
+  EXPECT_THAT(judge("mvnw", "bot").message, HasSubstr("does not grant `exec:./mvnw`"));
+  EXPECT_EQ(judge("bin/tool", "bot").decision, Decision::kAllow);
+  EXPECT_EQ(policy.judge_exec({"/bin/sh", "/usr/bin/dash", {}}, "bot").decision, Decision::kDeny);
+  EXPECT_EQ(judge("tools/git", "any").decision, Decision::kAllow);
+  EXPECT_EQ(judge("tools/rm", "any").decision, Decision::kDeny) << "a denial covers every rm";
 }
 
 TEST_F(PolicyTest, TheStarProfileAppliesToAgentsWithoutAProfile) {

@@ -49,7 +49,7 @@ TEST_F(PrincipalsTest, AnActionIsDeniedIfOnePrincipalMayNotDoIt) {
   for (const auto& who : {both("reviewer", "bot"), both("bot", "reviewer"), both("reviewer", "")}) {
     EXPECT_EQ(policy.judge_path(path("x"), PathOperation::kCreate, who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_read(path("secret/x"), who).decision, Decision::kDeny);
-    EXPECT_EQ(policy.judge_exec("/bin/sh", who).decision, Decision::kDeny);
+    EXPECT_EQ(policy.judge_exec({"/bin/sh", "/bin/sh", {}}, who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_network(who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_tool("Write", who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_read(path("x"), who).decision, Decision::kAllow);
@@ -94,7 +94,7 @@ TEST_F(PrincipalsTest, AnUnknownAgentMayDoNothing) {
     EXPECT_EQ(policy.judge_path(path("src/a.c"), PathOperation::kModify, who).decision,
               Decision::kDeny);
     EXPECT_EQ(policy.judge_read(path("src/a.c"), who).decision, Decision::kDeny);
-    EXPECT_EQ(policy.judge_exec("/bin/sh", who).decision, Decision::kDeny);
+    EXPECT_EQ(policy.judge_exec({"/bin/sh", "/bin/sh", {}}, who).decision, Decision::kDeny);
     EXPECT_EQ(policy.judge_network(who).decision, Decision::kDeny);
   }
   const auto refused = check_agent_is_known(config_, "revewer");
