@@ -191,9 +191,10 @@ bool is_for(const Capability& one, std::string_view needed) {
   return one.is_denial ? one.covers(needed) : one.concerns(needed);
 }
 
-bool is_for_file(const Capability& one, std::string_view action, const RelPath& path) {
+bool is_for_file(const Capability& one, std::string_view action, const RelPath& path,
+                 bool is_directory = false) {
   return one.domain == kFiles && speaks_of(one.action, action) &&
-         (one.paths.is_empty() || one.paths.selects(path));
+         (one.paths.is_empty() || one.paths.selects(path, is_directory));
 }
 
 }  // namespace
@@ -203,11 +204,11 @@ Need Need::of(std::string_view text) {
           [needed = std::string(text)](const Capability& one) { return is_for(one, needed); }};
 }
 
-Need Need::file(std::string_view action, const RelPath& path) {
+Need Need::file(std::string_view action, const RelPath& path, bool is_directory) {
   const std::string verb = action == "read" ? "fs:read" : "fs:write";
   return {verb + ":" + literal_pattern(path.str()),
-          [needed = std::string(action), path](const Capability& one) {
-            return is_for_file(one, needed, path);
+          [needed = std::string(action), path, is_directory](const Capability& one) {
+            return is_for_file(one, needed, path, is_directory);
           }};
 }
 

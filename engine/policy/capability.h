@@ -66,7 +66,7 @@ struct Need {
   static Need of(std::string_view text);
   /// A need for a path. `action` is read, create, modify or delete, or write if the exact action is
   /// not known.
-  static Need file(std::string_view action, const RelPath& path);
+  static Need file(std::string_view action, const RelPath& path, bool is_directory = false);
   /// A need for a program. A capability with a `/` names its path, from the root or below the
   /// workspace; one without gives only a program that is found by its name, but denies all of that
   /// name.

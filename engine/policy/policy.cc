@@ -96,11 +96,6 @@ bool has_change_below(const ChangeSet& changes, const RelPath& directory) {
   return at != changes.end() && at->path.str().starts_with(prefix);
 }
 
-bool is_directory_change(const Change& change) {
-  return change.after.kind == FileKind::kDirectory ||
-         (change.is_delete() && change.before.kind == FileKind::kDirectory);
-}
-
 }  // namespace
 
 std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const {
@@ -231,11 +226,17 @@ Result<void> Policy::judge_fixed_rules(const ProposedTree& tree, const Change& c
 
 void Policy::judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                           std::vector<Judgement>& out) const {
-  // A folder in the place of a file deletes the file, too.
-  if (change.removes_file() && !change.is_delete()) {
-    judge_operation(tree, change, PathOperation::kDelete, agent, out);
+  const bool was_directory = change.before.kind == FileKind::kDirectory;
+  const bool is_directory = change.after.kind == FileKind::kDirectory;
+  const PathOperation operation = operation_of(change);
+  const bool changes_both = operation == PathOperation::kModify && was_directory != is_directory;
+  if (changes_both) {
+    // A folder in the place of a file deletes the file, and the other way round.
+    judge_operation(tree, change, PathOperation::kDelete, was_directory, agent, out);
+    if (was_directory) judge_operation(tree, change, operation, true, agent, out);
   }
-  judge_operation(tree, change, operation_of(change), agent, out);
+  judge_operation(tree, change, operation, change.is_delete() ? was_directory : is_directory, agent,
+                  out);
   for (const auto* source : {&change.renamed_from, &change.copied_from}) {
     if (!source->has_value()) continue;
     Judgement read = judge_read(**source, agent);
@@ -244,15 +245,16 @@ void Policy::judge_change(const ProposedTree& tree, const Change& change, std::s
 }
 
 void Policy::judge_operation(const ProposedTree& tree, const Change& change,
-                             PathOperation operation, std::string_view agent,
+                             PathOperation operation, bool is_directory, std::string_view agent,
                              std::vector<Judgement>& out) const {
-  const bool replaces_file = operation == PathOperation::kDelete && !change.is_delete();
-  const bool is_directory = is_directory_change(change) && !replaces_file;
   // Directories that come or go with their contents are not judged: only a rule that names a
   // directory says more than the rules for the paths below.
-  const bool is_implied = is_directory && has_change_below(tree.proposal().changes(), change.path);
+  const bool comes =
+      change.after.kind != change.before.kind && change.after.kind == FileKind::kDirectory;
+  const bool is_implied = is_directory && (comes || change.is_delete()) &&
+                          has_change_below(tree.proposal().changes(), change.path);
   if (!is_implied) {
-    Judgement capability = judge_write(change.path, operation, agent);
+    Judgement capability = judge_write(change.path, operation, agent, is_directory);
     if (capability.decision != Decision::kAllow) out.push_back(std::move(capability));
   }
   Judgement rules = judge_rules(change.path, operation, agent, is_directory);

@@ -85,7 +85,7 @@ class Policy {
                                      const Principals& who) const;
   /// Judges a write of a path by the profiles only, without the rules.
   [[nodiscard]] Judgement judge_write(const RelPath& path, PathOperation operation,
-                                      const Principals& who) const;
+                                      const Principals& who, bool is_directory = false) const;
   /// Judge whether the principals may read a path, run a program or use the network (`fs:read`,
   /// `exec`, `net`).
   [[nodiscard]] Judgement judge_read(const RelPath& path, const Principals& who) const;
@@ -152,7 +152,8 @@ class Policy {
   void judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                     std::vector<Judgement>& out) const;
   void judge_operation(const ProposedTree& tree, const Change& change, PathOperation operation,
-                       std::string_view agent, std::vector<Judgement>& out) const;
+                       bool is_directory, std::string_view agent,
+                       std::vector<Judgement>& out) const;
 
   const Config* config_;
 };

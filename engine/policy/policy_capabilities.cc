@@ -103,11 +103,11 @@ Judgement Policy::judge_need(const Need& need, const std::string& what,
   });
 }
 
-Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
-                              const Principals& who) const {
+Judgement Policy::judge_write(const RelPath& path, PathOperation operation, const Principals& who,
+                              bool is_directory) const {
   const std::string_view action = operation_name(operation);
-  Judgement judgement =
-      judge_need(Need::file(action, path), fmt::format("{}: {}", path.str(), action), who);
+  Judgement judgement = judge_need(Need::file(action, path, is_directory),
+                                   fmt::format("{}: {}", path.str(), action), who);
   if (judgement.decision == Decision::kDeny) judgement.path = path.str();
   return judgement;
 }

@@ -187,6 +187,45 @@ TEST_F(PolicyTest, LinksInsideAreAllowedBrokenOrNot) {
   EXPECT_EQ(judge().decision, Decision::kAllow);
 }
 
+TEST_F(PolicyTest, ACapabilityThatEndsInASlashCoversTheFolderItself) {
+  workspace_.write("full/x", "x");
+  configure(R"([agents.denied]
+capabilities = ["fs:write", "!fs:write:full/"]
+[agents.given]
+capabilities = ["fs:write:full/", "fs:write:made/"]
+[agents.below]
+capabilities = ["fs:write:full/**"]
+)");
+  const auto clean = overlay_.entries();
+  ASSERT_TRUE(overlay_.set_mode(rel("full"), 0777));
+  EXPECT_EQ(judge("denied").decision, Decision::kDeny);
+  EXPECT_EQ(judge("given").decision, Decision::kAllow);
+  ASSERT_TRUE(overlay_.write(rel("full/x"), "y"));
+  EXPECT_EQ(judge("below").decision, Decision::kDeny) << "a new mode is not implied by a content";
+  overlay_.restore(clean);
+  ASSERT_TRUE(overlay_.make_directory(rel("made")));
+  EXPECT_EQ(judge("given").decision, Decision::kAllow);
+  EXPECT_EQ(judge("below").decision, Decision::kDeny);
+  overlay_.restore(clean);
+  ASSERT_TRUE(overlay_.write(rel("made"), "a file"));
+  EXPECT_EQ(judge("given").decision, Decision::kDeny) << "a file is not a folder";
+}
+
+TEST_F(PolicyTest, AFolderThatIsReplacedIsJudgedAsAFolderAndAsWhatReplacesIt) {
+  workspace_.write("full/x", "x");
+  ASSERT_TRUE(overlay_.remove(rel("full/x")));  // removes the empty folder, too
+  ASSERT_TRUE(overlay_.make_symlink(rel("full"), "src"));
+  const auto decide = [&](std::string_view rule) {
+    configure("[[policy.rule]]\ndecision = \"deny\"\n" + std::string(rule));
+    return judge().decision;
+  };
+  EXPECT_EQ(decide("paths = [\"none/\"]"), Decision::kAllow);
+  EXPECT_EQ(decide("paths = [\"full/\"]\noperations = [\"delete\"]"), Decision::kDeny);
+  EXPECT_EQ(decide("paths = [\"full/\"]\noperations = [\"create\", \"modify\"]"), Decision::kDeny);
+  EXPECT_EQ(decide("paths = [\"full\", \"!full/\"]"), Decision::kDeny) << "the link is judged, too";
+  EXPECT_EQ(decide("paths = [\"full\"]\noperations = [\"delete\"]"), Decision::kDeny);
+}
+
 TEST_F(PolicyTest, EffectLimitsCountFilesBytesAndDeletes) {
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), std::string(100, 'x')));
   ASSERT_TRUE(overlay_.remove(rel("README.md")));
