@@ -75,9 +75,18 @@ Result<std::string> ProposedTree::read_link(const RelPath& path) const {
   GALLEY_ASSIGN(const Node found, node(path));
   if (found.kind == FileKind::kAbsent) return fail(not_found(path));
   if (found.kind != FileKind::kSymlink) return fail(wrong_kind(path, "a symbolic link"));
-  if (change(path) == nullptr) return workspace_->read_link(path);
-  GALLEY_ASSIGN(const Content target, proposal_->content(found));
-  return *target;
+  std::string target;
+  if (change(path) == nullptr) {
+    GALLEY_ASSIGN(target, workspace_->read_link(path));
+  } else {
+    GALLEY_ASSIGN(const Content content, proposal_->content(found));
+    target = *content;
+  }
+  // git stores any bytes as a target. It makes a link up to the NUL, which leads elsewhere.
+  if (!target.empty() && target.find('\0') == std::string::npos) return target;
+  return fail(ErrorKind::kRefused, "path.bad_target",
+              "'" + path.str() + "' needs a link target of 1 to 4095 bytes without NUL",
+              path.str());
 }
 
 Result<std::vector<DirectoryEntry>> ProposedTree::list(const RelPath& directory) const {

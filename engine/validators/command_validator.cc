@@ -85,7 +85,7 @@ class TreeHasher {
       return {};
     }
     if (kind == FileKind::kSymlink) {
-      GALLEY_ASSIGN(const std::string target, context_.tree.read_link(path));
+      GALLEY_ASSIGN(const std::string target, context_.tree.workspace().read_link(path));
       add_id(ContentId::of(target));
       return {};
     }

@@ -187,6 +187,21 @@ TEST_F(PolicyTest, LinksInsideAreAllowedBrokenOrNot) {
   EXPECT_EQ(judge().decision, Decision::kAllow);
 }
 
+TEST_F(PolicyTest, ALinkWithANulIsRefusedSinceGitMakesItUpToTheNul) {
+  const auto store = make_memory_store();
+  Overlay overlay(workspace_.directory(), store, clock_);
+  for (const std::string& target :
+       {std::string("..\0x", 4), std::string(".git\0x", 6), std::string()}) {
+    const auto id = store->put(target);
+    ASSERT_TRUE(id);
+    ASSERT_TRUE(overlay.put(rel("link"), Node{FileKind::kSymlink, 0, *id, target.size()}));
+    const Proposal proposal = Proposal::freeze(overlay);
+    const auto report = Policy(config_).judge({proposal, workspace_.directory()}, "");
+    ASSERT_FALSE(report) << target;
+    EXPECT_EQ(report.error().reason, "path.bad_target");
+  }
+}
+
 TEST_F(PolicyTest, ACapabilityThatEndsInASlashCoversTheFolderItself) {
   workspace_.write("full/x", "x");
   configure(R"([agents.denied]
