@@ -126,19 +126,33 @@ struct Rule {
   std::array<std::string_view, 2> marks;
 };
 
+// An escape or a colour before a token ends in a letter or digit, so `\b` does not match there.
+// Patterns of unmistakable prefixes need no boundary, the others list the escapes.
 constexpr std::array<Rule, 9> kRules = {{
     {"private-key",
      R"((?s)(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
      R"((?:.*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[^-]*)))",
      {"private key", ""}},
-    {"aws-access-key", R"(\b((?:AKIA|ASIA)[0-9A-Z]{16})\b)", {"akia", "asia"}},
+    {"aws-access-key",
+     R"((?:\b|_|\\(?:[abfnrtv]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|)"
+     R"(\[(?:[0-9;:?]{1,20}[A-Za-z]|[mK])))"
+     R"(((?:AKIA|ASIA)[0-9A-Z]{16})\b)",
+     {"akia", "asia"}},
     {"github-token",
-     R"(\b((?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})))",
+     R"(((?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})))",
      {"gh", ""}},
-    {"slack-token", R"(\b(xox[abeprs]-[A-Za-z0-9-]{10,250}))", {"xox", ""}},
-    {"api-key", R"(\b(sk-[A-Za-z0-9_-]{20,250}))", {"sk-", ""}},
-    {"npm-token", R"(\b(npm_[A-Za-z0-9]{36}))", {"npm_", ""}},
-    {"jwt", R"(\b(eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}))", {"eyj", ""}},
+    {"slack-token", R"((xox[abeprs]-[A-Za-z0-9-]{10,250}))", {"xox", ""}},
+    {"api-key",
+     R"((?:\b|\\(?:[abfnrtv]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|)"
+     R"(\[(?:[0-9;:?]{1,20}[A-Za-z]|[mK])))"
+     R"((sk-[A-Za-z0-9_-]{20,250}))",
+     {"sk-", ""}},
+    {"npm-token", R"((npm_[A-Za-z0-9]{36}))", {"npm_", ""}},
+    {"jwt",
+     R"((?:\b|\\(?:[abfnrtv]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|)"
+     R"(\[(?:[0-9;:?]{1,20}[A-Za-z]|[mK])))"
+     R"((eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}))",
+     {"eyj", ""}},
     {"authorization", R"((?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{12,}))", {"bearer", "basic"}},
     {"url-password", R"(://[^/\s:@]{0,100}:([^/\s@]{1,200})@)", {"://", ""}},
 }};

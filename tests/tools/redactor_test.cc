@@ -198,6 +198,47 @@ TEST(RedactPatterns, FindsTextThatLooksLikeASecret) {
   EXPECT_EQ(redact_patterns("nothing here"), "nothing here");
 }
 
+TEST(RedactPatterns, FindsATokenBehindAnEscapeOrAColour) {
+  const std::string long_part = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ0bC2eF4hJ6";
+  const std::vector<std::string> tokens = {"ghp_" + long_part,
+                                           "github_pat_" + long_part,
+                                           "xoxb-" + long_part,
+                                           "npm_" + long_part,
+                                           "sk-" + long_part,
+                                           "AKIA" + std::string(16, 'Q'),
+                                           "eyJ" + long_part + "." + long_part + "." + long_part};
+  for (const std::string& token : tokens) {
+    for (const char* before : {"\x1b[32m", "\x1b[0;1;32m", R"("a\n)", R"("a\t)", R"(\u000a)",
+                               "token%3D", "token%3d", "token%0A"}) {
+      const std::string shown = redact_patterns(before + token + "\n");
+      EXPECT_TRUE(shown.starts_with(std::string(before) + "[REDACTED:")) << shown;
+    }
+  }
+  for (const char* token : {"ghp_", "github_pat_", "xoxb-", "npm_"}) {
+    const std::string text = "MY_" + (token + long_part);
+    EXPECT_EQ(redact_patterns(text).find(long_part), std::string::npos) << text;
+  }
+}
+
+TEST(RedactPatterns, FindsAKeyBehindAByteThatIsNoUtf8) {
+  for (const char* before : {"\xff", "lat\xe9", "\x1b[m", "\x1b[0K", "a_"}) {
+    EXPECT_EQ(redact_patterns(std::string(before) + "AKIAQZ2W3E4R5T6Y7ABC"),
+              std::string(before) + "[REDACTED:aws-access-key]");
+  }
+}
+
+TEST(RedactPatterns, LeavesOrdinaryWords) {
+  for (const char* text :
+       {"the task-force-of-the-whole-company-in-2024", "a.risk-assessment-report-of-may-2024",
+        "EURASIATRANSCONTINENTAL", "XAKIAQQQQQQQQQQQQQQQQ", "MALAKIAQQQQQQQQQQQQQQQQ",
+        "npm_config_registry=https://registry.example.org", "ghp_short",
+        "see [ask-a-question-about-this-project](x)", "heyJ0aaaaaaaaa.bbbbbbbbbbb.c",
+        "d2hhdGV2ZXJzay1pcy1oZXJlYW5kbm90YXRva2VuZWl0aGVyc28=",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}) {
+    EXPECT_EQ(redact_patterns(text), text);
+  }
+}
+
 TEST(RedactPatterns, RecognizesKeysThatNameSecrets) {
   EXPECT_TRUE(is_secret_key("X-Api-Key"));
   EXPECT_TRUE(is_secret_key("access_token"));

@@ -35,6 +35,29 @@ TEST_F(Secrets, KnownFormsAreFoundInAddedLines) {
                           "secrets.private-key id_rsa:1:1", "secrets.url-password url.txt:1:16"));
 }
 
+TEST_F(Secrets, ATokenIsFoundBehindAnEscapeAColourOrAWord) {
+  const std::string stripe = "sk" + std::string("_live_aB3dE6gH9jK2mN5pQ8rSaB3d");
+  propose("a.txt", "\x1b[32m" + github_token() + "\x1b[0m\n{\"l\":\"a\\n" + github_token() +
+                       "\\n\"}\nx%3D" + github_token() + "\nMY_" + github_token() + "\n");
+  propose("b.txt", "\x1b[32m" + aws_key() + "\n\\t" + aws_key() + "\nx%3D" + aws_key() + "\n");
+  propose("c.txt", "\x1b[1;32m" + stripe + "\n\\r" + stripe + "\nx%3d" + stripe + "\n");
+  EXPECT_THAT(
+      findings(),
+      ElementsAre("secrets.github-token a.txt:1:6", "secrets.github-token a.txt:2:10",
+                  "secrets.github-token a.txt:3:5", "secrets.github-token a.txt:4:4",
+                  "secrets.aws-access-key-id b.txt:1:6", "secrets.aws-access-key-id b.txt:2:3",
+                  "secrets.aws-access-key-id b.txt:3:5", "secrets.stripe-key c.txt:1:8",
+                  "secrets.stripe-key c.txt:2:3", "secrets.stripe-key c.txt:3:5"));
+}
+
+TEST_F(Secrets, APartOfAWordIsNotAToken) {
+  propose("a.txt",
+          "task_live_aB3dE6gH9jK2mN5pQ8rSaB3d\nEURASIATRANSCONTINENTAL\n"
+          "MKVLAKIAQQWERTYASDFGHKLC\nnpm_config_registry_of_the_whole_company_2024\n"
+          "theyJ0eXAiOiJKV1QiLCJh.eyJpc3MiOiJqb2UiLCJh.dBjftJeZ4CVP\n");
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
 TEST_F(Secrets, TheMessageDoesNotContainTheSecret) {
   propose("b.env", "TOKEN=" + github_token() + "\n");
   const auto report = run();
