@@ -35,6 +35,27 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
+/// An owners file that cannot be read as the people meant it owns nothing, so it is refused.
+tl::unexpected<Error> unusable(const std::string& place, std::string_view why) {
+  return fail(ErrorKind::kInvalid, "owners.unusable",
+              fmt::format("the owners file '{}' {}; make it a regular file with lines in UTF-8, or "
+                          "name another one in owners.file of galley.toml",
+                          place, why),
+              place);
+}
+
+/// Returns the text without a byte order mark.
+Result<std::string_view> text_of(const std::string& place, std::string_view text) {
+  if (text.find('\0') != text.npos) return unusable(place, "has NUL bytes, as UTF-16 has");
+  for (size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1)) {
+    if (!text.substr(at).starts_with("\r\n")) {
+      return unusable(place, "has a carriage return that ends no line");
+    }
+  }
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 }  // namespace
 
 /// Finds or adds a section; the following lines belong to the last one.
@@ -107,9 +128,17 @@ Result<Owners> Owners::load(const Directory& workspace, const std::string& file,
   for (const std::string& place : places(file)) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(place));
     const auto stat = workspace.stat(path);
-    if (!stat || stat->kind != FileKind::kRegular) continue;
+    const bool is_absent =
+        stat ? stat->kind == FileKind::kAbsent : stat.error().kind == ErrorKind::kNotFound;
+    // A linked `docs` is a usual folder, and no usual place of an owners file.
+    const bool is_linked = !stat && stat.error().reason == "path.through_symlink";
+    if (file.empty() && (is_absent || (is_linked && place.starts_with("docs/")))) continue;
+    if (!stat || stat->kind != FileKind::kRegular) {
+      return unusable(place, is_absent ? "does not exist" : "is not a regular file");
+    }
     GALLEY_ASSIGN(const std::string text, read_file(workspace, path, kMaxFileBytes));
-    const Lines all(text);
+    GALLEY_ASSIGN(const std::string_view owners, text_of(place, text));
+    const Lines all(owners);
     for (size_t i = 0; i < all.size(); ++i) lines.emplace_back(without_terminator(all[i]));
     break;
   }

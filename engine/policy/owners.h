@@ -29,6 +29,8 @@ class Owners {
   [[nodiscard]] static Result<Owners> parse(const std::vector<std::string>& lines);
   /// Parses the lines of `file`, then `more`. If `file` is empty, it takes the first file that
   /// GitHub or GitLab would find in .github/, the root, docs/ or .gitlab/.
+  /// Errors: kInvalid `owners.syntax`; kInvalid `owners.unusable` if `file` does not exist, or if
+  ///         the file is not a regular one or has NUL bytes or other line ends.
   [[nodiscard]] static Result<Owners> load(const Directory& workspace, const std::string& file,
                                            const std::vector<std::string>& more);
 

@@ -67,6 +67,41 @@ TEST(Owners, OwnersFilesAreFoundWhereGithubAndGitlabLook) {
   }
 }
 
+std::string load_reason(const TempDirectory& tree, const std::string& file) {
+  const auto owners = Owners::load(tree.directory(), file, {});
+  return owners ? "read" : owners.error().reason;
+}
+
+TEST(Owners, AFileThatCannotBeUsedIsRefused) {
+  const TempDirectory tree;
+  EXPECT_EQ(load_reason(tree, ""), "read") << "a workspace may have none";
+  EXPECT_EQ(load_reason(tree, "own"), "owners.unusable") << "a named one must exist";
+  tree.write("own/below", "");
+  EXPECT_EQ(load_reason(tree, "own"), "owners.unusable");
+  tree.write("real", "* @here\n");
+  ASSERT_TRUE(tree.directory().make_symlink(rel("CODEOWNERS"), "real"));
+  EXPECT_EQ(load_reason(tree, ""), "owners.unusable") << "a link is not followed";
+  EXPECT_EQ(load_reason(tree, "CODEOWNERS"), "owners.unusable");
+  EXPECT_EQ(load_reason(tree, "real"), "read");
+  ASSERT_TRUE(tree.directory().remove_file(rel("CODEOWNERS")));
+  ASSERT_TRUE(tree.directory().make_symlink(rel(".github"), "own"));
+  EXPECT_EQ(load_reason(tree, ""), "owners.unusable") << "its folder is a link";
+}
+
+TEST(Owners, AMarkIsNoPartOfTheFirstPatternAndOddLineEndsAreRefused) {
+  const TempDirectory tree;
+  tree.write("CODEOWNERS", "\xef\xbb\xbf* @here\r\n*.c @c\r\n");
+  const auto owners = Owners::load(tree.directory(), "", {});
+  ASSERT_TRUE(owners);
+  EXPECT_EQ(owners->of(rel("a")), (Needed{{"@here"}}));
+  EXPECT_EQ(owners->of(rel("a.c")), (Needed{{"@c"}}));
+  for (const std::string& text :
+       {std::string("# c\r* @here\r"), std::string("\xff\xfe*\0 \0@\0x\0\n\0", 13)}) {
+    tree.write("CODEOWNERS", text);
+    EXPECT_EQ(load_reason(tree, ""), "owners.unusable") << text;
+  }
+}
+
 TEST(Owners, ApproversAreComparedWithoutAtSignAndCase) {
   EXPECT_TRUE(is_owner("Ada", {"@ada"}));
   EXPECT_TRUE(is_owner("@core/team", {"@core/Team"}));
