@@ -32,9 +32,13 @@ extern "C" void note_ending_signal(int signal) {
   errno = saved;
 }
 
+/// SIGPIPE is ignored instead: messages for a reader that has ended come before the commit.
 void restore_actions() {
-  for (size_t i = 0; i < kEndingSignals.size(); ++i)
-    (void)sigaction(kEndingSignals[i], &usual_actions[i], nullptr);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    if (kEndingSignals[i] != SIGPIPE)
+      (void)sigaction(kEndingSignals[i], &usual_actions[i], nullptr);
+  }
+  (void)std::signal(SIGPIPE, SIG_IGN);
 }
 
 }  // namespace

@@ -418,6 +418,29 @@ class Exec(SystemCase):
         self.assertTrue((self.work / "made--commit").exists())
         self.assertEqual(set(self.staged()), {"made--keep-on-failure"})
 
+    def test_a_message_without_a_reader_does_not_lose_the_commit(self):
+        self.need_walls()
+        for command in ("exec", "run"):
+            # The file in /tmp causes a message before the commit.
+            script = f"echo first; read line; echo x > made-{command}; echo x > /tmp/left"
+            process = self.start(command, "--commit", "--", "sh", "-c", script)
+            self.assertEqual(process.stdout.readline(), b"first\n")
+            process.stdout.close()
+            process.stdin.write(b"\n")
+            process.stdin.close()
+            self.assertNotEqual(process.wait(timeout=60), -signal.SIGPIPE)
+            self.assertTrue((self.work / f"made-{command}").exists(), command)
+
+    def start(self, *arguments, **options):
+        """Starts galley with pipes; its two output streams are the same one."""
+        process = subprocess.Popen([GALLEY, *arguments], cwd=self.work, env={**os.environ, **self.environment},
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
     def test_a_commit_of_a_command_at_its_time_limit_has_a_true_status(self):
         said = self.galley("exec", "--commit", "--timeout", "1", "--", "sh", "-c", "echo x > made; sleep 60",
                            expect=128 + signal.SIGKILL).stderr

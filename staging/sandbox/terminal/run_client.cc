@@ -53,12 +53,8 @@ class HeldSignals {
     for (const int one : {SIGWINCH, SIGHUP, SIGTERM, SIGINT, SIGQUIT}) sigaddset(&held, one);
     (void)sigprocmask(SIG_BLOCK, &held, &before_);
     descriptor_ = Fd(signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
-    old_pipe_ = signal(SIGPIPE, SIG_IGN);
   }
-  ~HeldSignals() {
-    (void)signal(SIGPIPE, old_pipe_);
-    (void)sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
+  ~HeldSignals() { (void)sigprocmask(SIG_SETMASK, &before_, nullptr); }
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
@@ -71,7 +67,6 @@ class HeldSignals {
  private:
   sigset_t before_{};
   Fd descriptor_;
-  sighandler_t old_pipe_ = SIG_DFL;
 };
 
 bool write_all(int descriptor, std::string_view text) {
@@ -317,6 +312,7 @@ RunScreen own_screen() {
 }
 
 ClientEnd attach_to_run(Fd supervisor, const ClientOptions& options) {
+  (void)signal(SIGPIPE, SIG_IGN);
   return RunAttachment(std::move(supervisor), options).run();
 }
 

@@ -68,7 +68,8 @@ struct ClientOptions {
 [[nodiscard]] RunScreen own_screen();
 
 /// Relays input and output until the run ends, the client detaches or the connection is lost. It
-/// always restores the terminal before it returns.
+/// always restores the terminal before it returns. From then on, SIGPIPE does not end this process:
+/// the result is handled also if nobody reads about it.
 [[nodiscard]] ClientEnd attach_to_run(Fd supervisor, const ClientOptions& options);
 
 /// Tells a run to stop and waits for its end.
