@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-constexpr std::array<int, 4> kEndingSignals = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+constexpr std::array<int, 5> kEndingSignals = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGPIPE};
 constexpr unsigned char kFinished = 0;
 
 /// The sandbox has the same limit. It drops the changes, so this must be first.

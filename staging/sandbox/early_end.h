@@ -12,7 +12,7 @@ namespace galley {
 /// Ends a command shortly before its time limit, when a signal asks this process to end, or when
 /// nobody reads its output any longer. So what the command changed until then can be committed.
 ///
-/// Invariant: from begin() to finish(), SIGTERM, SIGINT and SIGHUP do not end this
+/// Invariant: from begin() to finish(), SIGTERM, SIGINT, SIGQUIT and SIGHUP do not end this
 ///            process. After a signal this stays so until the destructor. From begin() on, SIGPIPE
 ///            never ends it.
 /// Threads:   one object at a time per process.

@@ -441,6 +441,20 @@ class Exec(SystemCase):
         self.addCleanup(process.kill)
         return process
 
+    def test_every_signal_that_ends_it_keeps_the_changes_and_leaves_no_files(self):
+        self.need_walls()
+        self.environment["TMPDIR"] = str(self.scratch / "temporary")
+        (self.scratch / "temporary").mkdir(mode=0o1777)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+            name = f"made-{number}"
+            process = self.start("exec", "--commit", "--", "sh", "-c", f"echo x > {name}; echo first; exec sleep 60")
+            self.assertEqual(process.stdout.readline(), b"first\n")
+            process.send_signal(number)
+            said = process.stdout.read()
+            self.assertEqual(process.wait(timeout=60), 128 + number, said)
+            self.assertTrue((self.work / name).exists(), said)
+            self.assertEqual(os.listdir(self.scratch / "temporary"), [])
+
     def test_a_commit_of_a_command_at_its_time_limit_has_a_true_status(self):
         said = self.galley("exec", "--commit", "--timeout", "1", "--", "sh", "-c", "echo x > made; sleep 60",
                            expect=128 + signal.SIGKILL).stderr
