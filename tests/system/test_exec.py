@@ -1,6 +1,7 @@
 """`galley exec` stages exactly what the same command changes in a copy."""
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -454,6 +455,20 @@ class Exec(SystemCase):
             self.assertEqual(process.wait(timeout=60), 128 + number, said)
             self.assertTrue((self.work / name).exists(), said)
             self.assertEqual(os.listdir(self.scratch / "temporary"), [])
+
+    def test_a_signal_that_the_caller_ignores_does_not_end_it(self):
+        self.need_walls()
+        for command, number in itertools.product(("exec", "run"), (signal.SIGHUP, signal.SIGINT)):
+            name = f"made-{command}-{number}"
+            process = self.start(command, "--commit", "--", "sh", "-c", f"echo first; read line; echo x > {name}",
+                                 preexec_fn=lambda ignored=number: signal.signal(ignored, signal.SIG_IGN))
+            self.assertEqual(process.stdout.readline(), b"first\n")
+            process.send_signal(number)
+            process.stdin.write(b"\n")
+            process.stdin.close()
+            said = process.stdout.read()
+            self.assertEqual(process.wait(timeout=60), 0, said)
+            self.assertTrue((self.work / name).exists(), said)
 
     def test_a_commit_of_a_command_at_its_time_limit_has_a_true_status(self):
         said = self.galley("exec", "--commit", "--timeout", "1", "--", "sh", "-c", "echo x > made; sleep 60",

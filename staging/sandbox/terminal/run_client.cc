@@ -44,13 +44,18 @@ class RawTerminal {
   bool is_raw_ = false;
 };
 
-/// Blocks signals and reads them instead; the destructor restores the mask.
+/// Blocks signals and reads them instead; the destructor restores the mask. A signal that the
+/// caller of this program ignores, as nohup does, stays ignored.
 class HeldSignals {
  public:
   HeldSignals() {
     sigset_t held;
     sigemptyset(&held);
-    for (const int one : {SIGWINCH, SIGHUP, SIGTERM, SIGINT, SIGQUIT}) sigaddset(&held, one);
+    for (const int one : {SIGWINCH, SIGHUP, SIGTERM, SIGINT, SIGQUIT}) {
+      struct sigaction usual {};
+      (void)sigaction(one, nullptr, &usual);
+      if (usual.sa_handler != SIG_IGN) sigaddset(&held, one);
+    }
     (void)sigprocmask(SIG_BLOCK, &held, &before_);
     descriptor_ = Fd(signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
   }
