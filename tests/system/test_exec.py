@@ -483,6 +483,12 @@ class Exec(SystemCase):
             self.assertEqual(said.stdout, b"1\n2\nin\n")
             self.assertIn(b"3\n", said.stderr)
 
+    def test_a_command_has_pseudo_terminals_of_its_own(self):
+        self.need_walls()
+        script = "import os, pty; own, its = pty.openpty(); os.write(own, b'typed\\n'); print(os.ttyname(its), os.read(its, 9))"
+        said = self.galley("exec", "--begin", "--", "/usr/bin/python3", "-c", script, expect=0).stdout
+        self.assertEqual(said, b"/dev/pts/0 b'typed\\n'\n")
+
     def test_a_filter_of_its_own_does_not_hide_that_a_program_is_inside(self):
         program = (
             "import ctypes, os, struct, sys\n"

@@ -247,8 +247,8 @@ std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& tr
   return all;
 }
 
-/// Makes what shells and programs that start shells need: terminals of the view, and the name by
-/// which a process finds its own terminal.
+/// Makes pseudo-terminals of the view, which programs that start shells need. The host's are not
+/// among them, and the kernel reserves some for the host (kernel.pty.reserve).
 bool place_terminals(SetupFailure& failure) {
   const std::string place = in_new_root("/dev/pts");
   const bool is_mounted =
@@ -737,7 +737,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
                          place_home(request, failure) &&
                          place_system(host_trees(request, trees, std::move(over_host)), failure);
   if (!is_placed) return false;
-  if (request.live != 0 && !place_terminals(failure)) return false;
+  if (!place_terminals(failure)) return false;
   make_git_config(request);
   if (!attach_new("proc", {}, kSafeMount | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
