@@ -110,6 +110,11 @@ void set_limits(const CommandLimits& limits, SandboxRequest& request) {
 }
 
 std::string remedy_for(std::string_view step, int code, const std::string& fallback) {
+  if (step == "map the user ids" && geteuid() == 0) {
+    return "root is in a user namespace that maps too few ids: run galley outside of it, map your "
+           "own user id in it (unshare --map-current-user), or " +
+           fallback;
+  }
   if (step == "make the namespaces" || step == "map the user ids" || step == "deny setgroups") {
     return "user namespaces are switched off here: set kernel.unprivileged_userns_clone=1, "
            "user.max_user_namespaces above 0 and (AppArmor) "

@@ -789,6 +789,18 @@ class OneId(SystemCase):
         self.assertNotEqual(told.returncode, 0)
         self.assertIn(b"run galley outside", told.stderr)
 
+    def test_a_run_of_root_in_a_user_namespace_names_the_way_out(self):
+        self.need_walls()
+        environment = {**os.environ, **self.environment}
+        line = ["sh", "-c", 'exec unshare "$1" -m "$2" -C "$3" run --drop -- true', "sh"]
+        told = subprocess.run([*line, "-Ur", GALLEY, self.work], capture_output=True, check=False, env=environment)
+        self.assertIn(b"unshare --map-current-user", told.stderr)
+        self.assertNotIn(b"unprivileged_userns_clone", told.stderr)
+        if os.geteuid() != 0:
+            told = subprocess.run([*line, "--map-current-user", GALLEY, self.work], capture_output=True, check=False,
+                                  env=environment)
+            self.assertEqual(told.returncode, 0, told.stderr)
+
 
 if __name__ == "__main__":
     hostile.main()
