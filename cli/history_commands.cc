@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file_mode.h"
 #include "base/printable.h"
 #include "base/shell_word.h"
 #include "base/text.h"
@@ -218,29 +219,49 @@ Error with_path_hint(Error error, const Workspace& workspace, const std::string&
   return error;
 }
 
-/// Adds the way out to the error about a file that its owner may not read: the mode that it had
-/// before a transaction took that right away. With this mode, its contents can be compared.
-Error with_readable_mode(const History& history, Error error) {
-  constexpr size_t kLooks = 100;
+/// What its owner may not access: a path, or the topmost folder above it that cannot be searched.
+struct ClosedPath {
+  std::string path;
+  uint32_t needed;  ///< of the owner's rights
+};
+
+ClosedPath closed_at(const Directory& files, const std::string& text) {
   constexpr uint32_t kOwnerReads = 0400;
+  constexpr uint32_t kOwnerSearches = 0100;
+  for (size_t end = text.find('/');; end = text.find('/', end + 1)) {
+    const auto path = RelPath::parse(text.substr(0, end));
+    const auto seen = path ? files.stat(*path) : Result<FileStat>(path.error());
+    if (!seen) return {text, kOwnerReads};
+    const bool is_folder = seen->kind == FileKind::kDirectory;
+    if (end == text.npos) return {text, is_folder ? kOwnerAll : kOwnerReads};
+    if (is_folder && (seen->mode & kOwnerSearches) == 0) return {path->str(), kOwnerAll};
+  }
+}
+
+/// Adds the way out to the error about a path that its owner may not read: the mode that it had
+/// before a transaction took that right away. With this mode, its contents can be compared.
+Error with_readable_mode(const History& history, const Directory& files, Error error) {
+  constexpr size_t kLooks = 100;
   if (error.os_error != EACCES || error.path.empty()) return error;
-  std::string mode = "u+r";
+  const ClosedPath closed = closed_at(files, error.path);
+  const std::string least = closed.needed == kOwnerAll ? "u+rwx" : "u+r";
+  std::string mode = least;
   HistoryFilter newest;
   newest.with_lines = false;
   newest.limit = kLooks;
   const auto known = history.list(newest);
-  for (size_t i = 0; known && i < known->size() && mode == "u+r"; ++i) {
+  for (size_t i = 0; known && i < known->size() && mode == least; ++i) {
     const auto proposal = history.proposal_of((*known)[i].id);
     if (!proposal) continue;
     for (const Change& change : proposal->changes()) {
-      const bool is_taken = change.path.str() == error.path &&
-                            (change.before.mode & kOwnerReads) != 0 &&
-                            (change.after.mode & kOwnerReads) == 0;
+      const bool is_taken = change.path.str() == closed.path &&
+                            (change.before.mode & closed.needed) == closed.needed &&
+                            (change.after.mode & closed.needed) != closed.needed;
       if (is_taken) mode = fmt::format("{:o}", change.before.mode);
     }
   }
   error.message +=
-      "; make it readable, then repeat the command: chmod " + mode + " " + shell_word(error.path);
+      "; make it readable, then repeat the command: chmod " + mode + " " + shell_word(closed.path);
   return error;
 }
 
@@ -271,7 +292,7 @@ Result<UndoOutcome> plan_take_back(Session& session, bool is_redo, const std::st
   } else {
     planned = (is_redo ? plan_redo : plan_undo)(history, place.files(), id, place.clock(), options);
   }
-  if (!planned) return fail(with_readable_mode(history, planned.error()));
+  if (!planned) return fail(with_readable_mode(history, place.files(), planned.error()));
   return planned;
 }
 
@@ -407,7 +428,9 @@ Result<int> undo_together(Session& session, const History& history, Workspace& w
   GALLEY_ASSIGN(const UndoOptions options, undo_options(session, workspace, {}));
   const auto planned = plan_undo_together(history, place_of(workspace).files(), ids,
                                           place_of(workspace).clock(), options);
-  if (!planned) return fail(with_readable_mode(history, planned.error()));
+  if (!planned) {
+    return fail(with_readable_mode(history, place_of(workspace).files(), planned.error()));
+  }
   return finish_undo(session, *planned, document,
                      "the workspace already is as it was before these transactions");
 }

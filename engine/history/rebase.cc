@@ -46,9 +46,7 @@
 // be undone too.
 
 namespace galley {
-
 namespace {
-
 constexpr std::string_view kResolved = "resolved";
 
 bool has_content(const Node& node) {
@@ -518,7 +516,9 @@ class RebaseRun {
   Result<std::vector<DirectoryEntry>> names_in(const RelPath& directory) {
     if (is_staged_) return view_.list(directory);
     GALLEY_ASSIGN(const auto opened, view_.workspace().open_directory(directory));
-    return opened->list();
+    auto names = opened->list();
+    if (names) return names;
+    return os_error(names.error().os_error, "cannot list", directory.str());
   }
 
   /// The first entry that the directory will still have; empty when there is none.

@@ -1,8 +1,10 @@
 """Recovery, undo and new files for all users: root and another user, unusual modes, groups and
 ACLs."""
 
+import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -194,6 +196,27 @@ class ReadOnly(hostile.HostileCase):
         self.assertEqual(snapshot(self.work), before)
         self.galley("redo", expect=0)
         self.assertEqual(snapshot(self.work), after)
+
+    def test_the_remedy_for_a_folder_without_rights_makes_its_undo_work(self):
+        if IS_ROOT:
+            return  # root can access everything
+        for mode, is_new in itertools.product(("0000", "0600", "0100"), (True, False)):
+            with self.subTest(mode=mode, is_new=is_new):
+                subprocess.run(["chmod", "-R", "u+rwx", self.work], check=True)
+                shutil.rmtree(self.work)
+                self.work.mkdir()
+                if not is_new:
+                    self.write("d/f", "old\n")
+                    (self.work / "d").chmod(0o755)
+                before = snapshot(self.work)
+                self.galley("begin", expect=0)
+                self.commit(("Write", {"file_path": "d/n", "content": "n\n"}), ("Chmod", {"path": "d", "mode": mode}))
+                undone = self.galley("undo", expect=(0, 3)).stderr.decode()
+                remedy = re.search(r"then repeat the command: (chmod .*)", undone)
+                if remedy:
+                    subprocess.run(["sh", "-c", remedy[1]], cwd=self.work, check=True)
+                    self.galley("undo", expect=0)
+                self.assertEqual(snapshot(self.work), before, undone)
 
     def test_a_closed_folder_that_stays_closed_is_refused_beforehand(self):
         if IS_ROOT:
