@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "base/file_mode.h"
@@ -55,15 +57,30 @@ Result<TreeCopy> TreeCopy::make(Overlay& overlay, const std::string& workspace,
   GALLEY_TRY(copy.copy_directory(overlay, RelPath::root(), sources.owner));
   OpenDirectories scratch(sources.scratch);
   GALLEY_TRY(copy.copy_scratch(overlay, scratch, RelPath::root(), sources.owner));
-  for (const auto& [path, stat] : copy.made_) {
-    copy.racy_from_ns_ = std::max(copy.racy_from_ns_, stat.ctime_ns - kClockTickNs);
-  }
+  GALLEY_TRY(copy.await_clock_tick());
   GALLEY_ASSIGN(const RelPath git, RelPath::parse(".git"));
   GALLEY_ASSIGN(const FileStat has_git, overlay.workspace().stat(git));
   if (has_git.kind != FileKind::kAbsent) {
     GALLEY_TRY(target.make_symlink(git, workspace + "/.git"));
   }
   return copy;
+}
+
+/// Waits, if the clock of the file system ticks soon, until its time is later than every file of
+/// the copy. Otherwise files of the last tick would count as changed.
+Result<void> TreeCopy::await_clock_tick() {
+  int64_t last_ns = 0;
+  for (const auto& [path, stat] : made_) last_ns = std::max(last_ns, stat.ctime_ns);
+  constexpr int64_t kLookNs = 1'000'000;
+  for (int64_t waited_ns = 0; waited_ns < kClockTickNs; waited_ns += kLookNs) {
+    GALLEY_TRY(target_->set_mode(RelPath::root(), kOwnerAll));  // sets ctime
+    GALLEY_ASSIGN(const FileStat now, target_->stat(RelPath::root()));
+    racy_from_ns_ = now.ctime_ns;
+    if (now.ctime_ns > last_ns) return {};
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kLookNs));
+  }
+  racy_from_ns_ = last_ns - kClockTickNs;
+  return {};
 }
 
 Result<void> TreeCopy::copy_directory(Overlay& overlay, const RelPath& path,

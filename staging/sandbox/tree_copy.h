@@ -39,6 +39,7 @@ class TreeCopy {
 
  private:
   explicit TreeCopy(const WritableDirectory& target) : target_(&target) {}
+  Result<void> await_clock_tick();
   Result<void> copy_directory(Overlay& overlay, const RelPath& path, const FileStat& owner);
   Result<void> copy_node(Overlay& overlay, const RelPath& path, FileKind kind);
   Result<void> copy_file(Overlay& overlay, const RelPath& path, const Node& node);

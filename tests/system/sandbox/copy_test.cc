@@ -141,6 +141,19 @@ TEST_P(SandboxCopy, IgnoredOutputsReachTheNextCommand) {
   });
 }
 
+TEST_P(SandboxCopy, UnchangedFilesAreNotReportedAsIgnored) {
+  as_user(GetParam(), [] {
+    SandboxOptions options = copying();
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+      return path == rel("a.txt") ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
+    };
+    World world(std::move(options));
+    EXPECT_EQ(world.sh("cat a.txt").ignored_paths, 0U);
+    EXPECT_EQ(world.sh("echo more >> a.txt").ignored_paths, 1U);
+    EXPECT_EQ(world.sh("cat a.txt").ignored_paths, 0U);
+  });
+}
+
 TEST_P(SandboxCopy, WorkspaceAndHostCannotBeWritten) {
   as_user(GetParam(), [] {
     World world(copying());
