@@ -222,7 +222,8 @@ Result<void> check_workspace_place(const std::string& workspace) {
   if (!is_taken) return {};
   return fail(ErrorKind::kRefused, "sandbox.unavailable",
               "commands cannot be run in the workspace '" + workspace +
-                  "', because the sandbox has something else at that path");
+                  "', because the sandbox has something else at that path: move it to another "
+                  "folder");
 }
 
 Result<SandboxRequest> build_request(const SandboxOptions& options, const Command& command,

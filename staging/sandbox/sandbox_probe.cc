@@ -19,6 +19,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/layer_homes.h"
+#include "staging/sandbox/request_builder.h"
 
 namespace galley {
 namespace {
@@ -160,9 +161,7 @@ bool has_own_filter() {
          is_denied(syscall(SYS_process_vm_readv, getpid(), nullptr, 0, nullptr, 0, 0));
 }
 
-}  // namespace
-
-SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock) {
+SandboxProbe probe_machine(const SandboxOptions& options, const Clock& clock) {
   SandboxProbe probe;
   probe.items = {kernel_item(),  user_namespaces_item(), overlay_item(),      landlock_item(),
                  seccomp_item(), openat2_item(),         layers_item(options)};
@@ -192,6 +191,17 @@ SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock) {
   }
   probe.items.push_back({"copy", false, copy ? "`true` failed on it" : copy.error().message});
   probe.summary = "commands are refused: " + why;
+  return probe;
+}
+
+}  // namespace
+
+SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock) {
+  SandboxProbe probe = probe_machine(options, clock);
+  if (const auto place = check_workspace_place(options.workspace); !place) {
+    probe.level = SandboxLevel::kNone;
+    probe.summary = "commands are refused: " + place.error().message;
+  }
   return probe;
 }
 

@@ -493,6 +493,18 @@ TEST_P(SandboxCopy, ProbeNamesEveryWall) {
   });
 }
 
+TEST_P(SandboxCopy, ProbeNamesAWorkspaceWhoseCommandsAreRefused) {
+  as_user(GetParam(), [] {
+    SystemClock clock;
+    SandboxOptions options;
+    options.helper = helper_program();
+    options.workspace = "/dev/shm/workspace";
+    const SandboxProbe probe = probe_sandbox(options, clock);
+    EXPECT_EQ(probe.level, SandboxLevel::kNone);
+    EXPECT_TRUE(probe.summary.starts_with("commands are refused: ")) << probe.summary;
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Users, SandboxCopy, testing::Values(User::kRoot, User::kNobody),
                          [](const auto& test) {
                            return test.param == User::kRoot ? "Root" : "Nobody";
