@@ -44,6 +44,14 @@ Result<PlannedFile> FilePlan::current(const RelPath& path) {
   return original(path);
 }
 
+bool FilePlan::is_removed(const RelPath& path) {
+  const auto file = current(path);
+  if (!file || file->kind != FileKind::kAbsent) return false;
+  if (going_.contains(path)) return true;
+  const auto before = overlay_.workspace().stat(path);
+  return before && before->kind != FileKind::kAbsent;
+}
+
 void FilePlan::put(const RelPath& path, PlannedFile file) {
   file.is_changed = true;
   files_[path] = std::move(file);

@@ -34,6 +34,8 @@ class FilePlan {
   /// Marks a path that the document removes. Paths below it then depend only on the document, even
   /// if the path is a symbolic link now.
   void mark_removed(const RelPath& path) { going_.insert(path); }
+  /// Whether a path has no file because the document or the transaction moves or deletes it.
+  [[nodiscard]] bool is_removed(const RelPath& path);
   /// The content of the path before the document.
   Result<PlannedFile> original(const RelPath& path);
   /// The content of the path after the edits so far.

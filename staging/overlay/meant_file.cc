@@ -10,16 +10,16 @@
 namespace galley {
 namespace {
 
-/// True for a name that may mean any file.
+/// True for a name that may mean any file. A folder before it says where the file is.
 bool says_nothing(const RelPath& named) {
   static constexpr std::array<std::string_view, 19> kNames = {
       "original",  "fixed",    "file",   "old",   "new",     "before",   "after",
       "code",      "program",  "source", "input", "patched", "modified", "updated",
       "corrected", "filename", "broken", "a",     "b"};
   const std::string& text = named.str();
-  const std::string_view last = std::string_view(text).substr(text.rfind('/') + 1);
-  const std::string stem = to_lower(last.substr(0, last.find_first_of("._- ")));
-  return std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
+  const std::string stem = to_lower(text.substr(0, text.find_first_of("._- /")));
+  return text.find('/') == std::string::npos &&
+         std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
 }
 
 /// The number of lines with a letter or digit that the edit takes from the file.
@@ -103,6 +103,7 @@ void MeantFile::add_ends_of(std::string_view name, std::set<RelPath>& found) {
       found.insert(*path);
       return;
     }
+    if (path && plan_.is_removed(*path)) return;
     const size_t slash = name.find('/');
     name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
   }

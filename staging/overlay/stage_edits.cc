@@ -278,7 +278,8 @@ class Stager {
                            options_.match.last_step > MatchStep::kOffset;
     if (!may_guess) return named;
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
-    if (there.kind != FileKind::kAbsent || !why_left_out(named).empty()) return named;
+    if (there.kind != FileKind::kAbsent || plan_.is_removed(named)) return named;
+    if (!why_left_out(named).empty()) return named;
     const std::vector<RelPath> nearly = meant_.candidates(edit, named);
     if (nearly.size() != 1 || !may_mean(nearly.front())) return named;
     outcome_.leniencies.push_back({"file_guessed",

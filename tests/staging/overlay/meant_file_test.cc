@@ -67,6 +67,49 @@ TEST(MeantFile, TheOnlyFileOfTheNameMayBeAnywhere) {
   EXPECT_EQ(meant_file(diff("gate.c", " one\n-two\n+2\n"), {{"x/y/z/gate.c", kThreeLines}}), "");
 }
 
+TEST(MeantFile, NoFileIsTakenForOneThatTheDocumentMovesOrDeletes) {
+  const std::string edit = "*** Update File: code.py\n@@\n-two\n+2\n";
+  const auto meant = [&](const std::string& before, const std::string& other) {
+    return meant_file("*** Begin Patch\n" + before + edit + "*** End Patch\n",
+                      {{"code.py", kThreeLines}, {other, kThreeLines}});
+  };
+  const std::string move = "*** Update File: code.py\n*** Move to: load.py\n@@\n-one\n+1\n";
+  EXPECT_EQ(meant("", "backup.py"), "code.py");
+  EXPECT_EQ(meant(move, "backup.py"), "");
+  EXPECT_EQ(meant(move, "src/code.py"), "");
+  EXPECT_EQ(meant("*** Delete File: code.py\n", "backup.py"), "");
+  EXPECT_EQ(meant_file("*** Begin Patch\n*** Delete File: x/f\n*** Update File: x/f\n@@\n-two\n"
+                       "+2\n*** End Patch\n",
+                       {{"f", kThreeLines}, {"x/f", kThreeLines}}),
+            "")
+      << "the end of the name";
+  // The parts of a series see the tree that the parts before them leave.
+  const std::string mail =
+      "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n"
+      "From: A <a@example.org>\nDate: Thu, 1 Jan 2026 00:00:00 +0000\n"
+      "Subject: [PATCH] s\n\n---\n";
+  EXPECT_EQ(meant_file(mail +
+                           "diff --git a/code.py b/load.py\nsimilarity index 100%\n"
+                           "rename from code.py\nrename to load.py\n" +
+                           mail +
+                           "--- a/code.py\n+++ b/code.py\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n"
+                           " three\n",
+                       {{"code.py", kThreeLines}, {"backup.py", kThreeLines}}),
+            "");
+}
+
+TEST(MeantFile, ANameWithAFolderIsNotTakenForAnyFile) {
+  const std::string edit = "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+  const auto meant = [&](const std::string& name, const std::string& other) {
+    return meant_file("--- a/" + name + "\n+++ b/" + name + "\n" + edit,
+                      {{other, kThreeLines}, {"app/main.c", "other\n"}});
+  };
+  EXPECT_EQ(meant("source.py", "config.py"), "config.py");
+  EXPECT_EQ(meant("app/models/source.py", "config.py"), "");
+  EXPECT_EQ(meant("app/source.py", "config.py"), "");
+  EXPECT_EQ(meant("app/models/source.py", "lib/db/source.py"), "lib/db/source.py");
+}
+
 TEST(MeantFile, ACommandThatWritesAFileIsNotAnEdit) {
   for (const char* answer :
        {"cat > f.py <<'EOF'\nx\nEOF\n", "Now:\n```bash\n$ cat <<EOF >> 'f.py'\nx\nEOF\n```\n",
