@@ -301,10 +301,7 @@ class ContentMaker {
         std::any_of(edit_.text_edits.begin(), edit_.text_edits.end(),
                     [&](const TextEdit& edit) { return is_raw(edit.old_text); });
     if (is_in_other) return {};
-    for (const Splice& splice : splices.all()) {
-      GALLEY_TRY(check_encoding(path_, base, splice.text));
-    }
-    return {};
+    return check_encoding(path_, base, splices);
   }
 
   static void say_reversed(std::vector<EditFailure>& failures) {

@@ -606,6 +606,17 @@ Result<void> check_encoding(const RelPath& path, std::string_view file, std::str
               path.str());
 }
 
+Result<void> check_encoding(const RelPath& path, std::string_view file, const Splices& splices) {
+  const std::vector<Splice>& all = splices.all();
+  if (all.empty()) return {};
+  const auto is_high = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  const auto has_letters = [&](const Splice& splice) {
+    return std::ranges::any_of(splice.text, is_high) && is_utf8(splice.text);
+  };
+  const auto letters = std::ranges::find_if(all, has_letters);
+  return check_encoding(path, file, letters == all.end() ? std::string_view() : letters->text);
+}
+
 Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const Splices& splices) {
   const auto is_raw = [](const Splice& splice) { return !is_utf8(splice.text); };
   const auto bad = std::find_if(splices.all().begin(), splices.all().end(), is_raw);

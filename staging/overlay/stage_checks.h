@@ -74,6 +74,8 @@ Result<void> check_columns(const RelPath& path, std::string_view before, std::st
 
 /// Refuses to add letters in UTF-8 to a file that uses another encoding.
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);
+/// The same for the new texts of all splices. Looks at the file once.
+Result<void> check_encoding(const RelPath& path, std::string_view file, const Splices& splices);
 /// Refuses bytes that are not UTF-8 if letters in UTF-8 stay in the file.
 Result<void> check_utf8_stays(const RelPath& path, std::string_view file, const Splices& splices);
 /// Refuses to change a byte that may be a part of a letter in another encoding than UTF-8.

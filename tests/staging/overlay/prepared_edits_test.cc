@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
+#include "doubles/memory_directory.h"
 #include "staging/formats/read_edits.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_diff.h"
@@ -72,6 +74,34 @@ TEST_F(PreparedEditsTest, TextBelowAHunkIsLeftOutIfTheIndexLineProvesTheCounts) 
   EXPECT_EQ(staged("index 814f4a4..1111111 100644\n", "+three\n"), "one\n2\nthree\n");
   // A line of a mail below which another text begins.
   EXPECT_EQ(staged("", "--------->8---------\nBye\n"), "one\n2\n");
+}
+
+// Each place once had the file searched for another encoding from its start to its end.
+TEST(ManyPlaces, TakeLinearTime) {
+  constexpr int kPlaces = 400'000;
+  std::string before;
+  std::string after;
+  for (int i = 0; i < kPlaces; ++i) {
+    before += "{\"a\":" + std::to_string(i) + "},";
+    after += "{\"b\":" + std::to_string(i) + "},";
+  }
+  const auto workspace = make_memory_directory();
+  const auto opened =
+      workspace->open_writable_file(*RelPath::parse("f"), OpenMode::kOpenOrCreate, 0644);
+  ASSERT_TRUE(opened && (*opened)->write_at(0, before));
+  EditSet edits;
+  FileEdit& file = edits.files.emplace_back();
+  file.path = "f";
+  TextEdit& edit = file.text_edits.emplace_back();
+  edit.old_text = "\"a\"";
+  edit.new_text = "\"b\"";
+  edit.replace_all = true;
+  SystemClock clock;
+  Overlay staged(*workspace, make_memory_store(), clock);
+  const auto outcome = stage_edits(staged, edits, {});
+  ASSERT_TRUE(outcome);
+  ASSERT_TRUE(outcome->is_staged) << describe(*outcome);
+  EXPECT_TRUE(**staged.read(*RelPath::parse("f")) == after);
 }
 
 TEST_F(PreparedEditsTest, ALargeDocumentHasTheSameResultAsItsFilesOneByOne) {
