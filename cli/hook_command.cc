@@ -112,7 +112,7 @@ Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
              "it; add --force if you mean that, or make it a folder of this repository first",
          "", 0});
   }
-  if (place.is_of_lefthook) {
+  if (!place.lefthook_files.empty()) {
     reasons.push_back(
         {ErrorKind::kRefused, "hook.lefthook",
          "lefthook moves the hooks of others to NAME.old when it writes its own; add this "

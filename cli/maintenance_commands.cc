@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
+#include "engine/git_hooks/hook_files.h"
 #include "engine/pipeline/maintenance.h"
 #include "engine/policy/config.h"
 #include "engine/policy/recommend.h"
@@ -147,9 +148,32 @@ Result<int> run_gc(Session& session) {
   return kExitDone;
 }
 
+namespace {
+
+/// Names the git hooks of Galley that no longer run. Outside of a repository there are none.
+void add_idle_hooks(std::vector<Check>& checks) {
+  const auto idle = idle_hooks(GitProgram());
+  if (!idle) return;
+  if (!idle->outside.empty()) {
+    checks.push_back({"git hooks", CheckStatus::kWarning,
+                      fmt::format("git does not run Galley's {}, because core.hooksPath is '{}'",
+                                  fmt::join(idle->outside, ", "), idle->place.directory),
+                      "galley hook install installs them there, or says what to do instead"});
+  }
+  if (!idle->moved.empty()) {
+    checks.push_back({"git hooks", CheckStatus::kWarning,
+                      fmt::format("git does not run Galley's {}, which lefthook moved to NAME.old",
+                                  fmt::join(idle->moved, ", ")),
+                      "galley hook install shows the lines for lefthook; then remove NAME.old"});
+  }
+}
+
+}  // namespace
+
 Result<int> run_doctor(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
-  GALLEY_ASSIGN(const auto checks, examine(*workspace, session.arguments().repair));
+  GALLEY_ASSIGN(auto checks, examine(*workspace, session.arguments().repair));
+  add_idle_hooks(checks);
   Json document = {{"schema", "galley.doctor/1"}, {"ok", true}, {"checks", Json::array()}};
   std::string text;
   bool is_well = true;

@@ -7,6 +7,7 @@
 
 #include "staging/fs/host_file.h"
 #include "staging/fs/replace_file.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 
@@ -221,16 +222,24 @@ bool is_below(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
-/// lefthook moves a hook that it did not write to NAME.old, and does not run it.
-bool has_lefthook(const std::string& work_tree) {
+/// lefthook moves a hook that it did not write to NAME.old, and does not run it. Returns the files
+/// of its configuration that exist.
+std::vector<std::string> lefthook_files(const std::string& work_tree) {
+  std::vector<std::string> files;
   for (const std::string folder : {"/", "/.config/"}) {
     for (const std::string name : {"lefthook", ".lefthook", "lefthook-local", ".lefthook-local"}) {
       for (const char* ending : {".yml", ".yaml", ".toml", ".json", ".jsonc"}) {
-        if (absolute_path(work_tree + folder + name + ending)) return true;
+        const auto path = absolute_path(work_tree + folder + name + ending);
+        if (path) files.push_back(*path);
       }
     }
   }
-  return false;
+  return files;
+}
+
+/// The text of a hook or of a list of hooks; empty if it cannot be read. Never waits for a FIFO.
+std::string hook_text(const std::string& path) {
+  return read_own_file(path, kMaxHookScriptBytes, effective_user()).value_or("");
 }
 
 /// git follows a link, so the files are written to its target.
@@ -262,7 +271,7 @@ Result<HookPlace> hook_place(const GitProgram& git) {
   if (!place.is_bare) {
     GALLEY_ASSIGN(start, git.run({"rev-parse", "--show-toplevel"}));
     if (start.ends_with('\n')) start.pop_back();
-    place.is_of_lefthook = has_lefthook(start);
+    place.lefthook_files = lefthook_files(start);
   }
   if (path.value.empty()) {
     place.directory = layout.common_directory + "/hooks";
@@ -279,6 +288,39 @@ Result<HookPlace> hook_place(const GitProgram& git) {
   place.is_of_husky = place.directory.ends_with("/.husky/_");
   follow_link(place, layout, start);
   return place;
+}
+
+Result<IdleHooks> idle_hooks(const GitProgram& git) {
+  GALLEY_ASSIGN(const GitLayout layout, git.layout());
+  IdleHooks idle;
+  GALLEY_ASSIGN(idle.place, hook_place(git));
+  const std::string& here = idle.place.directory;
+  const std::string own = layout.common_directory + "/hooks";
+  const auto real = absolute_path(own);
+  const auto real_here = absolute_path(here);
+  const bool is_elsewhere = real && (!real_here || *real_here != *real);
+  std::string lefthook;
+  for (const std::string& file : idle.place.lefthook_files) lefthook += hook_text(file);
+  for (const HookKind& kind : hook_kinds()) {
+    const std::string name(kind.name);
+    const std::string call = "galley hook run " + name;
+    std::string now = hook_text(here + "/" + name);
+    if (idle.place.is_of_husky) {
+      if (name != "pre-commit" && name != "commit-msg" && name != "pre-push") continue;
+      // Its folder `_` has the same script for each hook, which runs the file above.
+      now = hook_text(here.substr(0, here.rfind('/') + 1) + name);
+    }
+    if (now.find(call) != now.npos) continue;
+    const auto is_ours = [](const std::string& text) {
+      return hook_author(text) != HookAuthor::kOther;
+    };
+    if (lefthook.find(call) == lefthook.npos && is_ours(hook_text(here + "/" + name + ".old"))) {
+      idle.moved.push_back(name);
+    } else if (is_elsewhere && is_ours(hook_text(own + "/" + name))) {
+      idle.outside.push_back(name);
+    }
+  }
+  return idle;
 }
 
 }  // namespace galley

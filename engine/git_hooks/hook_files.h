@@ -78,12 +78,24 @@ struct HookPlace {
   bool is_bare = false;
   bool is_in_work_tree = false;  ///< core.hooksPath names files that git may track
   bool is_of_husky = false;      ///< a directory that husky rewrites at each installation
-  bool is_of_lefthook = false;   ///< the work tree has a configuration of lefthook
+  std::vector<std::string> lefthook_files;  ///< its configuration in the work tree
 };
 
 /// Finds the folder as git does: core.hooksPath, else `hooks` in the directory that worktrees
 /// share.
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<HookPlace> hook_place(const GitProgram& git);
+
+/// Hook files of Galley that git does not run, because another program put its own in their place
+/// later. Hooks that this program calls are not listed, and of husky only those for which
+/// `galley hook install` shows lines.
+struct IdleHooks {
+  std::vector<std::string> outside;  ///< in git's own folder, since core.hooksPath is another
+  std::vector<std::string> moved;    ///< lefthook moved them to NAME.old
+  HookPlace place;                   ///< where git looks for hooks now
+};
+
+/// Errors: those of GitProgram.
+[[nodiscard]] Result<IdleHooks> idle_hooks(const GitProgram& git);
 
 }  // namespace galley

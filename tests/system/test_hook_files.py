@@ -4,8 +4,10 @@ Runs as root and as a plain user (`hostile.main`)."""
 
 import json
 import os
+import re
 import shutil
 import stat
+import textwrap
 
 import hostile
 from support import snapshot
@@ -163,6 +165,65 @@ class Installing(HookCase):
         result = self.commit_file("c.txt", "c\n")
         self.assert_done(result)
         self.assertIn(b"'pre-commit' is now pre-commit.old and judges nothing", result.stderr)
+
+    def idle(self):
+        """What doctor says of hooks that do not run: the messages and the remedies."""
+        checks = json.loads(self.galley("--json", "doctor", expect=None).stdout)["checks"]
+        return [(check["status"], check["message"], check["remedy"]) for check in checks if check["name"] == "git hooks"]
+
+    def test_doctor_names_hooks_that_husky_replaced(self):
+        self.galley("hook", "install", expect=0)
+        self.assertEqual(self.idle(), [])
+        (self.work / ".husky" / "_").mkdir(parents=True)
+        for name in USUAL:  # as husky 9 does
+            self.write(f".husky/_/{name}", '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n')
+        self.git("config", "core.hooksPath", ".husky/_")
+        [(status, message, remedy)] = self.idle()
+        self.assertEqual(status, "warning")
+        self.assertEqual(message, "git does not run Galley's pre-commit, commit-msg, pre-push, because core.hooksPath is "
+                                  f"'{os.path.realpath(self.work)}/.husky/_'")
+        self.assertIn("galley hook install", remedy)
+        shown = re.findall(r"^ *\.husky/(\S+): (.*)$", self.galley("hook", "install", expect=1).stderr.decode(), re.MULTILINE)
+        self.assertEqual([name for name, _ in shown], ["pre-commit", "commit-msg", "pre-push"])
+        for name, line in shown:
+            self.assertEqual(len(self.idle()), 1)
+            with self.write(f".husky/{name}", "true\n").open("a") as file:
+                file.write(line + "\n")
+        self.assertEqual(self.idle(), [])
+
+    def test_doctor_names_hooks_beside_another_folder_of_hooks(self):
+        self.galley("hook", "install", "--hook", "pre-commit", "--hook", "pre-merge-commit", expect=0)
+        self.git("config", "core.hooksPath", str(self.work / ".git" / "hooks"))
+        self.assertEqual(self.idle(), [])
+        self.write("hooks/pre-commit", "#!/bin/sh\n").chmod(0o755)
+        for path in ("hooks", "missing", "/dev/null"):
+            self.git("config", "core.hooksPath", path)
+            [(_, message, _)] = self.idle()
+            self.assertIn("pre-commit, pre-merge-commit, because core.hooksPath is", message)
+        os.mkfifo(self.work / "hooks" / "pre-merge-commit")  # nothing waits for it
+        self.git("config", "core.hooksPath", "hooks")
+        self.assertEqual(len(self.idle()), 1)
+        (self.work / "hooks" / "pre-merge-commit").unlink()
+        self.galley("hook", "install", expect=0)
+        self.assertEqual(self.idle(), [])
+
+    def test_doctor_names_hooks_that_lefthook_moved_away(self):
+        self.galley("hook", "install", expect=0)
+        hooks = self.hooks()
+        for name in ("pre-commit", "pre-push"):  # as lefthook 1 does
+            (hooks / name).rename(hooks / f"{name}.old")
+            self.write(f".git/hooks/{name}", f'#!/bin/sh\ncall_lefthook run "{name}" "$@"\n').chmod(0o755)
+        self.write("lefthook.yml", "pre-commit: {commands: {x: {run: 'true'}}}\n")
+        [(status, message, remedy)] = self.idle()
+        self.assertEqual((status, message), ("warning", "git does not run Galley's pre-commit, pre-push, which lefthook moved to NAME.old"))
+        self.assertIn("galley hook install", remedy)
+        lines = self.galley("hook", "install", expect=1).stderr.decode().split("--force:\n")[1]
+        self.write("lefthook.yml", textwrap.dedent(lines))
+        self.assertEqual(self.idle(), [])
+        self.write("lefthook.yml", "")
+        for name in ("pre-commit", "pre-push"):
+            (hooks / f"{name}.old").unlink()
+        self.assertEqual(self.idle(), [])
 
     def test_a_linked_worktree_shares_them(self):
         other = self.scratch / "other"
