@@ -111,8 +111,9 @@ void set_limits(const CommandLimits& limits, SandboxRequest& request) {
 
 std::string remedy_for(std::string_view step, int code, const std::string& fallback) {
   if (step == "map the user ids" && geteuid() == 0) {
-    return "root is in a user namespace that maps too few ids: run galley outside of it, map your "
-           "own user id in it (unshare --map-current-user), or " +
+    return "root may not map user ids here: in a user namespace with too few ids, run galley "
+           "outside of it or map your own user id in it (unshare --map-current-user); in a "
+           "container, start it with other options (docs/sandbox.md); or " +
            fallback;
   }
   if (step == "make the namespaces" || step == "map the user ids" || step == "deny setgroups") {
@@ -222,8 +223,8 @@ Result<void> check_workspace_place(const std::string& workspace) {
   if (!is_taken) return {};
   return fail(ErrorKind::kRefused, "sandbox.unavailable",
               "commands cannot be run in the workspace '" + workspace +
-                  "', because the sandbox has something else at that path: move it to another "
-                  "folder");
+                  "', because the sandbox has something else at that path: use a workspace in "
+                  "another folder");
 }
 
 Result<SandboxRequest> build_request(const SandboxOptions& options, const Command& command,

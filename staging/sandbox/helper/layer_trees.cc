@@ -247,14 +247,19 @@ std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& tr
   return all;
 }
 
+/// Of a view. All views and the host share the terminals of the kernel.
+constexpr const char* kMostTerminals = "256";
+
 /// Makes pseudo-terminals of the view, which programs that start shells need. The host's are not
 /// among them, and the kernel reserves some for the host (kernel.pty.reserve).
 bool place_terminals(SetupFailure& failure) {
   const std::string place = in_new_root("/dev/pts");
   const bool is_mounted =
       mkdir(place.c_str(), kDirectoryMode) == 0 &&
-      attach_new("devpts", {{"newinstance", ""}, {"ptmxmode", "0666"}, {"mode", "0620"}},
-                 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, place) &&
+      attach_new(
+          "devpts",
+          {{"newinstance", ""}, {"ptmxmode", "0666"}, {"mode", "0620"}, {"max", kMostTerminals}},
+          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, place) &&
       symlink("pts/ptmx", in_new_root("/dev/ptmx").c_str()) == 0;
   return is_mounted || failed(failure, "mount /dev/pts");
 }
