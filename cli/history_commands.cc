@@ -219,7 +219,7 @@ Error with_path_hint(Error error, const Workspace& workspace, const std::string&
   return error;
 }
 
-/// What its owner may not access: a path, or the topmost folder above it that cannot be searched.
+/// A path that its owner may not access, or the topmost folder above it that cannot be searched.
 struct ClosedPath {
   std::string path;
   uint32_t needed;  ///< of the owner's rights

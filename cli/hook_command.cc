@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/hook_judgement.h"
 #include "cli/person.h"
@@ -199,9 +200,10 @@ Result<void> refuse_linked_view(const HookPlace& place) {
   GALLEY_ASSIGN(const ViewPlace view, view_place(place));
   if (view.kind != FileKind::kSymlink) return {};
   const std::string path = hook_view_name(place.directory);
-  return fail(
-      ErrorKind::kRefused, "hook.linked_view",
-      "'" + path + "' is a link, which Galley does not follow; remove it first: rm '" + path + "'");
+  return fail(ErrorKind::kRefused, "hook.linked_view",
+              "'" + printable_line(path) +
+                  "' is a link, which Galley does not follow; remove it first: rm " +
+                  shell_word(path));
 }
 
 /// Whether a hook of Galley made this entry of the folder of links.

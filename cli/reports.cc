@@ -80,7 +80,7 @@ Result<std::string> place_of_report(const Session& session, const std::string& f
   const std::string root = found ? found->path : here;
   const size_t slash = file.rfind('/');
   const auto folder = absolute_path(slash == file.npos ? "." : file.substr(0, slash + 1));
-  if (root == "/" || !folder) return file;  // a folder that is not there has no file
+  if (root == "/" || !folder) return file;  // nothing is written into a missing folder
   const auto is_inside = [&root](const std::string& path) { return path.starts_with(root + "/"); };
   if (!is_inside(*folder + "/")) {
     if (!is_inside(normalized_path(file))) return file;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/hook_judgement.h"
 #include "engine/commit/state_directory.h"
@@ -138,9 +139,9 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, bool has_files, std::st
     const bool is_tag = one.ref.name.starts_with(kTags);
     const std::string merge =
         (is_stash ? "git stash apply "
-         : is_tag ? "git tag -f " + printable_line(one.ref.name.substr(kTags.size())) + " "
+         : is_tag ? "git tag -f -- " + shell_word(one.ref.name.substr(kTags.size())) + " "
                   : "git merge ") +
-        printable_line(update.ref);
+        shell_word(update.ref);
     GALLEY_ASSIGN(const bool may_revert, in_workspace.may_revert(one));
     if (may_revert) {
       session_->say("  it may take back commits that came meanwhile: look first, with: git diff " +

@@ -78,12 +78,12 @@ CalledProgram program_in(const std::string& workspace, const ResolvedProgram& pr
 /// Agents write programs in the workspace, so a name never means those.
 bool is_found_by_name(const ResolvedProgram& program, const Command& command,
                       const ProgramScope& scope) {
+  if (is_in_directory(program.real, scope.workspace)) return false;
   const auto& own = command.readable;
   const bool is_of_tool = std::any_of(own.begin(), own.end(), [&](const std::string& folder) {
     return is_in_directory(program.path, folder) && !is_in_directory(folder, scope.workspace);
   });
   if (is_of_tool) return true;
-  if (is_in_directory(program.real, scope.workspace)) return false;
   const std::string name = program.path.substr(program.path.rfind('/') + 1);
   const auto known = list_programs(scope.search_path, name);
   return std::any_of(known.begin(), known.end(),

@@ -273,8 +273,9 @@ Result<HookPlace> hook_place(const GitProgram& git) {
     if (start.ends_with('\n')) start.pop_back();
     place.lefthook_files = lefthook_files(start);
   }
+  place.usual_directory = layout.common_directory + "/hooks";
   if (path.value.empty()) {
-    place.directory = layout.common_directory + "/hooks";
+    place.directory = place.usual_directory;
     follow_link(place, layout, start);
     return place;
   }
@@ -291,11 +292,10 @@ Result<HookPlace> hook_place(const GitProgram& git) {
 }
 
 Result<IdleHooks> idle_hooks(const GitProgram& git) {
-  GALLEY_ASSIGN(const GitLayout layout, git.layout());
   IdleHooks idle;
   GALLEY_ASSIGN(idle.place, hook_place(git));
   const std::string& here = idle.place.directory;
-  const std::string own = layout.common_directory + "/hooks";
+  const std::string& own = idle.place.usual_directory;
   const auto real = absolute_path(own);
   const auto real_here = absolute_path(here);
   const bool is_elsewhere = real && (!real_here || *real_here != *real);

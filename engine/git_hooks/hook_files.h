@@ -75,6 +75,7 @@ struct HookPlace {
   std::string directory;  ///< absolute; may be missing
   std::string leads_to;   ///< the real path if `directory` is a link; else empty
   Reach reach = Reach::kRepository;
+  std::string usual_directory;  ///< where git looks without core.hooksPath
   bool is_bare = false;
   bool is_in_work_tree = false;  ///< core.hooksPath names files that git may track
   bool is_of_husky = false;      ///< a directory that husky rewrites at each installation

@@ -14,9 +14,9 @@ constexpr std::string_view kKeptSuffix = ".before-galley";
 /// The earlier hook runs under its own name, since some hooks read `$0` to decide what to do. It is
 /// started through a folder of links at the same depth, so that it finds files next to itself and
 /// above. git ignores this folder if the hooks are in a work tree, where a clone may bring a link
-/// of its name. A file that the hook writes next
-/// to itself stays there until `galley hook uninstall`. A hook of pre-commit (the framework), which
-/// runs this one as NAME.legacy, does not run again.
+/// of its name. A file that the hook writes next to itself stays there until `galley hook
+/// uninstall`. A hook of pre-commit (the framework), which runs this one as NAME.legacy, does not
+/// run again.
 constexpr std::string_view kFindEarlier =
     R"(hooks=$(CDPATH= cd -- "${{0%/*}}" && pwd) || exit
 kept={1}

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "staging/fs/directory.h"
+#include "staging/overlay/overlay_errors.h"
 
 namespace galley {
 namespace {
@@ -83,10 +84,8 @@ Result<std::string> ProposedTree::read_link(const RelPath& path) const {
     target = *content;
   }
   // git stores any bytes as a target. It makes a link up to the NUL, which leads elsewhere.
-  if (!target.empty() && target.find('\0') == std::string::npos) return target;
-  return fail(ErrorKind::kRefused, "path.bad_target",
-              "'" + path.str() + "' needs a link target of 1 to 4095 bytes without NUL",
-              path.str());
+  GALLEY_TRY(overlay_errors::check_target(path, target));
+  return target;
 }
 
 Result<std::vector<DirectoryEntry>> ProposedTree::list(const RelPath& directory) const {

@@ -491,7 +491,7 @@ Result<void> JobWorker::note_use(const std::string& repository) {
 
 /// Packs a clone again that many fetches have left in pieces, at most once a day. Such a clone is
 /// slow but not wrong, so the job goes on with it if git fails or has no time.
-void JobWorker::pack(const std::string& repository) {
+void JobWorker::pack(const std::string& repository, const std::stop_token& stop) {
   constexpr ptrdiff_t kMostPacks = 50;  // as git itself
   constexpr GitProgram::Bounds kBounds = {std::chrono::minutes(1), 64U << 10U};
   const auto folder = cache_->open_directory(chosen_path(repository + "/objects/pack"));
@@ -503,7 +503,7 @@ void JobWorker::pack(const std::string& repository) {
   if (!packed_.emplace(repository, now).second) return;
   clones_.clear();  // their processes of git hold the old packs
   const auto git = GitProgram::in_named_repository(config_.cache + "/" + repository);
-  (void)git.with_bounds(kBounds).run({"gc", "--quiet"});
+  (void)git.with_bounds(kBounds).with_stop(stop).run({"gc", "--quiet"});
 }
 
 /// A repository of the cache. The processes of git that read it are those of the last job there.
@@ -525,7 +525,7 @@ Result<GitAccess> JobWorker::opened(const std::string& directory) {
 /// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
 Result<JobWorker::Place> JobWorker::fetched(const Job& job, const std::stop_token& stop) {
   GALLEY_TRY(note_use(repository_name(job)));
-  pack(repository_name(job));
+  pack(repository_name(job), stop);
   GALLEY_ASSIGN(GitAccess repository, opened(directory_of(job)));
   repository.git = repository.git.with_stop(stop);
   Place place{std::move(repository), branch_of(job)};

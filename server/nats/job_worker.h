@@ -77,7 +77,7 @@ class JobWorker {
   [[nodiscard]] std::string directory_of(const Job& job) const;
   [[nodiscard]] Result<void> publish_new(const Job& last) const;
   [[nodiscard]] Result<void> note_use(const std::string& repository);
-  void pack(const std::string& repository);
+  void pack(const std::string& repository, const std::stop_token& stop);
   [[nodiscard]] Result<GitAccess> opened(const std::string& directory);
   [[nodiscard]] Result<Place> fetched(const Job& job, const std::stop_token& stop);
   [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,

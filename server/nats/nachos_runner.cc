@@ -55,7 +55,7 @@ Error invalid(std::string reason, std::string message) {
   return {ErrorKind::kInvalid, std::move(reason), std::move(message), "", 0};
 }
 
-/// What is wrong with the arguments of the tool `transaction`.
+/// The error of an unknown action of the tool `transaction`.
 std::optional<Error> flaw_of_action(std::string_view action) {
   if (action == "begin" || action == "commit" || action == "rollback") return {};
   return invalid("args.schema", "action is begin, commit or rollback");

@@ -424,7 +424,8 @@ Result<GitPush> GitBranch::try_push(const GitRemote& remote, const std::string& 
   // The state of the branch there decides, not the words of the other side. A dry run asks the
   // same address and runs no hook there.
   words.insert(words.end() - 3, "--dry-run");
-  const bool is_let_in = why.reason != "git.not_allowed" && why.reason != "git.protocol";
+  const bool is_let_in = why.reason != "git.not_allowed" && why.reason != "git.protocol" &&
+                         why.reason != "push.odd_config";
   const auto asked =
       is_let_in && !told.is_not_sent() ? git.try_run(words) : Result<PipedOutput>(PipedOutput());
   const PushedRef there = asked ? pushed_ref(asked->output) : PushedRef();

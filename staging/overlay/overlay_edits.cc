@@ -12,6 +12,7 @@
 namespace galley {
 
 using overlay_errors::changed_on_disk;
+using overlay_errors::check_target;
 using overlay_errors::not_found;
 using overlay_errors::refuse;
 using overlay_errors::wrong_kind;
@@ -164,10 +165,7 @@ Result<void> Overlay::put(const RelPath& path, const Node& node,
 }
 
 Result<void> Overlay::make_symlink(const RelPath& path, const std::string& target) {
-  if (target.empty() || target.size() > limits::kMaxSymlinkBytes ||
-      target.find('\0') != std::string::npos) {
-    return refuse("path.bad_target", path, "needs a link target of 1 to 4095 bytes without NUL");
-  }
+  GALLEY_TRY(check_target(path, target));
   GALLEY_ASSIGN(Entry * entry, touch(path));
   if (entry->now.kind == FileKind::kDirectory) return wrong_kind(path, entry->now.kind);
   if (entry->now.kind == FileKind::kAbsent) GALLEY_TRY(check_new_name(path));

@@ -1,5 +1,7 @@
 #include "staging/overlay/overlay_errors.h"
 
+#include "base/limits.h"
+
 namespace galley::overlay_errors {
 
 tl::unexpected<Error> refuse(const char* reason, const RelPath& path, const std::string& message) {
@@ -24,6 +26,14 @@ tl::unexpected<Error> wrong_kind(const RelPath& path, FileKind kind) {
     default:
       return not_found(path);
   }
+}
+
+Result<void> check_target(const RelPath& path, std::string_view target) {
+  if (!target.empty() && target.size() <= limits::kMaxSymlinkBytes &&
+      target.find('\0') == target.npos) {
+    return {};
+  }
+  return refuse("path.bad_target", path, "needs a link target of 1 to 4095 bytes without NUL");
 }
 
 tl::unexpected<Error> changed_on_disk(const RelPath& path) {
