@@ -347,12 +347,15 @@ Result<JobQueue::Submitted> JobQueue::submit(std::string_view text) {
     return fail(ErrorKind::kIo, "nats.jetstream",
                 "messages of this job were removed from the queue too often: give it another id");
   }
-  if (code == JSStreamStoreFailedErr) {
-    return fail(
-        ErrorKind::kQuota, "limit.jobs",
-        "the queue takes no more jobs now (at most " + std::to_string(kMostWaiting) + " may wait)");
+  Error error = jetstream_error("the job is not in the queue", s);
+  // The code also stands for a full disk and for files that were removed. Only the words of the
+  // server, "maximum messages exceeded" or "maximum bytes exceeded", tell of a full queue.
+  if (code == JSStreamStoreFailedErr && error.message.ends_with(" exceeded")) {
+    error = jetstream_error("the queue takes no more jobs now", s);
+    error.kind = ErrorKind::kQuota;
+    error.reason = "limit.jobs";
   }
-  return fail(jetstream_error("the job is not in the queue", s));
+  return fail(error);
 }
 
 /// Checks that the message of this sequence, which has the job's id, is the same job. Returns false
@@ -719,9 +722,11 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
   worker.publish_to([this](std::string_view record, const std::string& id) {
     return state_->publish_record(record, id);
   });
-  // JetStream perhaps begins again, or lost the queue. The next error tries again.
+  // JetStream perhaps begins again, or lost the queue. The next error tries again. A stream that
+  // is made while the server still removes the earlier one loses its files to that.
   const auto recover = [&](const Error& why) {
     log(why.message);
+    poll(nullptr, 0, static_cast<int>(kTryEvery.count()));
     if (const auto opened = state_->open_queue(); !opened) log(opened.error().message);
   };
   milliseconds idle = kLeastIdle;
@@ -737,7 +742,6 @@ Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& mus
     }
     if (!delivery) recover(delivery.error());
     if (!delivery || *delivery == nullptr) {
-      if (!delivery) poll(nullptr, 0, static_cast<int>(kTryEvery.count()));
       if (bell == nullptr) {
         bell = std::make_unique<Bell>(state_->connection);
         continue;  // a job may have come before

@@ -26,6 +26,8 @@ Error jetstream_error(const std::string& what, natsStatus status) {
     natsStatus last = NATS_OK;
     const char* said = nats_GetLastError(&last);
     if (last == status && said != nullptr && *said != '\0') why = printable_line(said);
+    const size_t end_of_place = why.find("): ");  // "(js.c:535): ", of the library's own code
+    if (why.starts_with('(') && end_of_place != why.npos) why.erase(0, end_of_place + 3);
   }
   return {ErrorKind::kIo, "nats.jetstream", what + ": " + why, "", 0};
 }

@@ -146,7 +146,6 @@ class Addresses(TroubleCase):
         self.end(worker)
         for _ in range(3):
             self.submit(self.job(repository), wait=0)
-            self.assertTrue(client.request("$JS.API.STREAM.PURGE.GALLEY_JOBS", b"")["success"])
         self.assertEqual(self.submit(self.job(repository), wait=0), "j1")
         self.submit(self.job(repository), wait=0)  # is in the queue
         self.start_worker()
@@ -196,6 +195,14 @@ class Addresses(TroubleCase):
         self.forget_jobs()
         worker.log.wait_for("the receipts of jobs cannot be opened")
         self.assertEqual(self.submit(self.job(self.make_repository()))["outcome"], "committed")
+
+    def test_a_full_queue_is_told_with_the_words_of_the_server(self):
+        job = self.job(self.make_repository())
+        limits = {"name": "GALLEY_JOBS", "subjects": ["galley.jobs.>"], "retention": "workqueue", "discard": "new", "max_msgs": 1}
+        self.assertNotIn("error", self.nats().request("$JS.API.STREAM.CREATE.GALLEY_JOBS", limits))
+        self.queue("submit", job=job, expect=0)
+        full = self.queue("submit", job={**job, "id": "j2"}, expect=3)
+        self.assertIn(b"takes no more jobs now: maximum messages exceeded", full.stderr)
 
 
 class WhatPeopleAreTold(TroubleCase):
