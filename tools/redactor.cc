@@ -124,42 +124,45 @@ struct Rule {
   /// Every match contains one of these, in lower case. For a text without them the pattern is not
   /// compiled: compiling all patterns takes longer than most commands.
   std::array<std::string_view, 2> marks;
+  bool begins_a_word = false;  ///< other words may end like the beginning of the token
 };
 
-// An escape or a colour before a token ends in a letter or digit, so `\b` does not match there.
-// Patterns of unmistakable prefixes need no boundary, the others list the escapes.
-constexpr std::array<Rule, 9> kRules = {{
+/// An escape or a colour before a token ends in a letter or digit, so `\b` does not match there.
+constexpr const char* kWordBegins =
+    R"((?:\b|_|\\(?:[abfnrtv]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|)"
+    R"(\[(?:[0-9;:?]{1,20}[A-Za-z]|[mK])))";
+
+// The forms of tokens follow their issuers' documentation, as in default_secret_rules.toml.
+constexpr std::array<Rule, 14> kRules = {{
     {"private-key",
      R"((?s)(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----)"
      R"((?:.*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[^-]*)))",
      {"private key", ""}},
-    {"aws-access-key",
-     R"((?:\b|_|\\(?:[abfnrtv]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|)"
-     R"(\[(?:[0-9;:?]{1,20}[A-Za-z]|[mK])))"
-     R"(((?:AKIA|ASIA)[0-9A-Z]{16})\b)",
-     {"akia", "asia"}},
+    {"aws-access-key", R"(((?:AKIA|ASIA)[0-9A-Z]{16})\b)", {"akia", "asia"}, true},
     {"github-token",
      R"(((?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})))",
      {"gh", ""}},
-    {"slack-token", R"((xox[abeprs]-[A-Za-z0-9-]{10,250}))", {"xox", ""}},
-    {"api-key",
-     R"((?:\b|\\(?:[abfnrtv]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|)"
-     R"(\[(?:[0-9;:?]{1,20}[A-Za-z]|[mK])))"
-     R"((sk-[A-Za-z0-9_-]{20,250}))",
-     {"sk-", ""}},
+    {"gitlab-token", R"(((?:glpat|gldt)-[A-Za-z0-9_-]{20,64}))", {"glpat-", "gldt-"}},
+    {"google-api-key", R"((AIza[A-Za-z0-9_-]{35}))", {"aiza", ""}, true},
+    {"hugging-face-token", R"((hf_[A-Za-z]{34})\b)", {"hf_", ""}, true},
+    {"pypi-token", R"((pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,1000}))", {"pypi-", ""}},
+    {"slack-token",
+     R"((xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[0-9]-[A-Za-z0-9-]{20,250}))",
+     {"xox", "xapp-"}},
+    {"stripe-key", R"(((?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{16,200}))", {"sk_", "rk_"}, true},
+    {"api-key", R"((sk-[A-Za-z0-9_-]{20,250}))", {"sk-", ""}, true},
     {"npm-token", R"((npm_[A-Za-z0-9]{36}))", {"npm_", ""}},
     {"jwt",
-     R"((?:\b|\\(?:[abfnrtv]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|)"
-     R"(\[(?:[0-9;:?]{1,20}[A-Za-z]|[mK])))"
      R"((eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}))",
-     {"eyj", ""}},
+     {"eyj", ""},
+     true},
     {"authorization", R"((?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{12,}))", {"bearer", "basic"}},
     {"url-password", R"(://[^/\s:@]{0,100}:([^/\s@]{1,200})@)", {"://", ""}},
 }};
 
 /// The position of the rarest character of a mark, with which the search for the mark begins.
 constexpr size_t rarest_in(std::string_view mark) {
-  constexpr std::string_view kRarestFirst = "jx_:kbgs";
+  constexpr std::string_view kRarestFirst = "jzx_:kbgs";
   for (const char c : kRarestFirst) {
     if (const size_t at = mark.find(c); at != std::string_view::npos) return at;
   }
@@ -167,6 +170,7 @@ constexpr size_t rarest_in(std::string_view mark) {
 }
 
 constexpr size_t kMarks = kRules.size() * 2;
+static_assert(kMarks <= 32, "marks are bits of a uint32_t");
 
 constexpr std::string_view mark_of(size_t number) { return kRules[number / 2].marks[number % 2]; }
 
@@ -215,8 +219,11 @@ uint32_t marks_in(std::string_view text) {
 const re2::RE2& compiled_rule(size_t index) {
   static std::array<std::once_flag, kRules.size()> once;
   static std::array<std::unique_ptr<re2::RE2>, kRules.size()> rules;
-  std::call_once(once[index],
-                 [&] { rules[index] = std::make_unique<re2::RE2>(kRules[index].pattern); });
+  std::call_once(once[index], [&] {
+    const Rule& rule = kRules[index];
+    const std::string before = rule.begins_a_word ? kWordBegins : "";
+    rules[index] = std::make_unique<re2::RE2>(before + rule.pattern);
+  });
   return *rules[index];
 }
 

@@ -206,6 +206,12 @@ TEST(RedactPatterns, FindsATokenBehindAnEscapeOrAColour) {
                                            "npm_" + long_part,
                                            "sk-" + long_part,
                                            "AKIA" + std::string(16, 'Q'),
+                                           "glpat-" + long_part,
+                                           "AIza" + long_part.substr(1),
+                                           "hf_" + std::string(34, 'q'),
+                                           "pypi-AgEIcHlwaS5vcmc" + long_part + long_part,
+                                           "xapp-1-" + long_part,
+                                           "rk_live_" + long_part,
                                            "eyJ" + long_part + "." + long_part + "." + long_part};
   for (const std::string& token : tokens) {
     for (const char* before : {"\x1b[32m", "\x1b[0;1;32m", R"("a\n)", R"("a\t)", R"(\u000a)",
@@ -232,6 +238,7 @@ TEST(RedactPatterns, LeavesOrdinaryWords) {
        {"the task-force-of-the-whole-company-in-2024", "a.risk-assessment-report-of-may-2024",
         "EURASIATRANSCONTINENTAL", "XAKIAQQQQQQQQQQQQQQQQ", "MALAKIAQQQQQQQQQQQQQQQQ",
         "npm_config_registry=https://registry.example.org", "ghp_short",
+        "task_live_aB3dE6gH9jK2mN5pQ8rSaB3d", "half_of_what_is_here_and_there_and_gone",
         "see [ask-a-question-about-this-project](x)", "heyJ0aaaaaaaaa.bbbbbbbbbbb.c",
         "d2hhdGV2ZXJzay1pcy1oZXJlYW5kbm90YXRva2VuZWl0aGVyc28=",
         "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}) {
