@@ -227,7 +227,7 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
   const bool is_plain =
       !session.arguments().exec.is_verbose && result.level == SandboxLevel::kNamespaces;
   const bool has_failed = !result.succeeded();
-  if (is_plain && result.staged_paths == 0 && !has_failed) return;
+  if (is_plain && result.staged_paths == 0 && !has_failed && result.refused.empty()) return;
   // With --commit the outcome of the commit is said instead.
   if (is_plain && session.arguments().exec.commits && result.effects_staged) return;
   session.say(fmt::format("{}{}; {} staged{}", ended, is_plain ? "" : " in " + result.walls,

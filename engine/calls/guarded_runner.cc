@@ -106,10 +106,18 @@ class GuardedRunner final : public CommandRunner {
     GALLEY_ASSIGN(const Command bounded_command, checked(command, false));
     GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
     ignore_->forget();
-    if (options_.who.is_alone()) return sandbox->run(bounded_command, overlay);
+    RefuseEffects refuse;
+    if (options_.before_command && command.effects != EffectsRule::kDrop) {
+      refuse = options_.before_command();
+    }
     const Overlay::Entries before = overlay.entries();
     GALLEY_ASSIGN(CommandResult result, sandbox->run(bounded_command, overlay));
-    refuse_denied(before, overlay, result);
+    if (refuse) refuse(before, overlay.entries(), result.refused);
+    if (!options_.who.is_alone()) refuse_denied(before, overlay, result);
+    if (result.refused.empty()) return result;
+    overlay.restore(before);
+    result.effects_staged = false;
+    result.staged_paths = 0;
     return result;
   }
 
@@ -181,16 +189,12 @@ class GuardedRunner final : public CommandRunner {
     return {};
   }
 
-  void refuse_denied(const Overlay::Entries& before, Overlay& overlay,
+  void refuse_denied(const Overlay::Entries& before, const Overlay& overlay,
                      CommandResult& result) const {
     if (!result.effects_staged) return;
     for (const Judgement& no : denied_changes(*config_, options_.who, before, overlay.entries())) {
       result.refused.push_back({no.path, "may not be changed: " + no.message});
     }
-    if (result.refused.empty()) return;
-    overlay.restore(before);
-    result.effects_staged = false;
-    result.staged_paths = 0;
   }
 
   Result<CommandRunner*> need_sandbox() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "engine/policy/config.h"
@@ -15,6 +16,12 @@ namespace galley {
 
 /// The maximum time to match the files that one command or run wrote against git's ignore rules.
 inline constexpr std::chrono::milliseconds kMaxIgnoreTime{10'000};
+
+/// Adds to the refused effects of a command. `before` and `after` are the entries of the overlay
+/// around the command; both are the same if its effects are refused already.
+using RefuseEffects =
+    std::function<void(const Overlay::Entries& before, const Overlay::Entries& after,
+                       std::vector<RefusedEffect>& refused)>;
 
 /// The options of a runner for one transaction.
 struct GuardedRunnerOptions {
@@ -28,6 +35,9 @@ struct GuardedRunnerOptions {
   /// Returns the value of SandboxOptions::scratch_home. Called before the first command; may be
   /// empty.
   std::function<Result<std::string>()> scratch_home;
+  /// Called before each command whose effects may be staged. Its result, which may be empty, is
+  /// called after the command. May be empty.
+  std::function<RefuseEffects()> before_command;
 };
 
 /// Returns the limits of a command. A limit that the command does not request is the configured

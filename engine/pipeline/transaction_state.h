@@ -16,6 +16,7 @@
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
 #include "engine/history/rebase.h"
+#include "engine/pipeline/commits_meanwhile.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/transcript_file.h"
 #include "engine/pipeline/workspace_state.h"
@@ -66,6 +67,9 @@ struct Transaction::State {
         runner_options.layer_home = workspace->persistent.own_path("stage/" + stage->id());
       }
       runner_options.scratch_home = std::move(scratch_home);
+      runner_options.before_command = [this] {
+        return refuse_by_later_commits(workspace->persistent);
+      };
       own_runner = make_guarded_runner(workspace->rules.config, std::move(runner_options),
                                        workspace->place.clock());
     }

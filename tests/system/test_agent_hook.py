@@ -1,6 +1,7 @@
 """Hooks of agents: the request that each agent sends before a call, and the answer."""
 
 import concurrent.futures
+import fcntl
 import json
 import os
 import re
@@ -705,6 +706,77 @@ class OneWorld(HookCase):
         self.assertRegex(ran.stderr, rb"/\.git/index\.lock': Read-only file system")
         self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
         self.assertEqual(self.log(), [])
+
+    def begin_shell(self, command, later="true"):
+        """Starts a command of the agent's shell, which says `ready` when it has done `command`, waits for a line on its standard
+        input, and does `later`."""
+        _, changed = self.answer("claude", "Bash", {"command": f"{command}; echo ready; read -r line; {later}"})
+        started = subprocess.Popen(["sh", "-c", changed["command"]], cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env={**os.environ, **self.environment})
+        self.addCleanup(started.communicate)
+        self.addCleanup(started.kill)
+        self.assertEqual(started.stdout.readline(), b"ready\n")
+        return started
+
+    def end_shell(self, started, expect):
+        said = started.communicate(b"\n", timeout=60)[1].decode()
+        self.assertEqual(started.returncode, expect, said)
+        return said
+
+    def test_a_command_that_changes_what_another_one_committed_meanwhile_names_it(self):
+        self.need_walls()
+        main = self.work / "src" / "main.c"
+        text = main.read_text()
+        sed = "sed -i 's/^line 1$/{}/' src/main.c"
+        for name, command, later, other in (
+                ("the same lines", sed.format("mine"), "true", sed.format("theirs")),
+                ("other lines", sed.format("mine"), "true", "sed -i 's/^line 20$/theirs/' src/main.c"),
+                ("it was deleted", sed.format("mine"), "true", "rm src/main.c"),
+                ("it was emptied", sed.format("mine"), "true", ": > src/main.c"),
+                ("the command deletes it", "true", "rm src/main.c", sed.format("theirs")),
+                ("the command restores it", "cp src/main.c /tmp/old", "cp /tmp/old src/main.c", sed.format("theirs")),
+                ("the command saw it and takes a line back", "true", "sed -i '1s/.*/line 1/' src/main.c",
+                 "sed -i 's/^line 1$/theirs/; s/^line 20$/theirs/' src/main.c"),
+                ("both make it", "echo mine > new.c", "true", "echo theirs > new.c"),
+                ("its folder is deleted", "true", "rm -r src", "echo theirs > src/new.c"),
+                ("a link is in its place", sed.format("mine"), "true", "ln -sf run.sh src/main.c")):
+            with self.subTest(name):
+                main.unlink(missing_ok=True)
+                main.write_text(text)
+                started = self.begin_shell(f"echo mine > own.txt; {command}", later)
+                self.shell(other)
+                theirs = snapshot(self.work, skip=(".galley",))
+                said = self.end_shell(started, 1)
+                tx = self.log()[0]["id"]
+                self.assertRegex(said, rf"refused: (src/main|new|src/new)\.c (changed|was deleted) on disk while the command ran; "
+                                       rf"run it again: transaction {tx} \(claude: {re.escape(other)}\) changed it")
+                self.assertIn("effects dropped", said)
+                self.assertEqual(snapshot(self.work, skip=(".galley",)), theirs)
+        started = self.begin_shell("true", "echo mine >> src/run.sh")
+        for number in range(4):
+            self.shell(f"echo {number} >> src/run.sh; echo > other.txt")
+        said = self.end_shell(started, 1)
+        self.assertRegex(said, r"transaction \d+ \(claude: echo 3 .*\) and transaction .* echo 2 .* echo 1 .* and earlier ones changed it")
+        self.shell("echo mine >> src/run.sh")  # run again
+        self.assertTrue((self.work / "src" / "run.sh").read_text().endswith("\n3\nmine\n"))
+
+    def test_a_command_does_not_wait_for_a_commit_to_note_what_it_sees(self):
+        self.need_walls()
+        self.shell("echo first > first.txt")
+        with (self.work / ".galley" / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            started = self.begin_shell("sed -i 's/^line 1$/mine/' src/main.c")
+        self.shell("rm src/main.c")
+        self.assertIn("transaction 2 (claude: rm src/main.c) changed it", self.end_shell(started, 1))
+        self.assertFalse((self.work / "src" / "main.c").exists())
+
+    def test_a_file_that_was_deleted_before_the_command_is_made_anew(self):
+        self.need_walls()
+        self.shell("rm src/main.c")
+        started = self.begin_shell("echo new > src/main.c")
+        self.shell("echo > other.txt")
+        self.end_shell(started, 0)
+        self.assertEqual((self.work / "src" / "main.c").read_text(), "new\n")
 
     def test_an_open_transaction_of_the_agent_is_not_committed_with_it(self):
         self.galley("--agent", "claude", "begin", expect=0)
