@@ -27,8 +27,10 @@ std::vector<std::string> SimilarTexts::printed() const {
     if (names.size() <= kFewAlike) {
       all.push_back(text);
     } else if (!is_said[group]) {
-      all.push_back(text + "  the same for " + std::to_string(names.size() - 1) +
-                    " more: " + join_some({names.begin() + 1, names.end()}, kNamedAlike) + "\n");
+      std::vector<std::string> others(names.begin() + 1, names.end());
+      std::erase(others, "");
+      all.push_back(text + "  the same for " + std::to_string(names.size() - 1) + " more" +
+                    (others.empty() ? "" : ": " + join_some(others, kNamedAlike)) + "\n");
     }
     is_said[group] = true;
   }

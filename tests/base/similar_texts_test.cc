@@ -17,6 +17,12 @@ TEST(SimilarTexts, ThreeAlikeTextsArePrintedOnceWithTheOtherNames) {
   EXPECT_EQ(texts.str(), "a.txt is closed\n  the same for 2 more: c.txt, d.txt\nb.txt is gone\n");
 }
 
+TEST(SimilarTexts, TextsWithoutANameAreOnlyCounted) {
+  SimilarTexts texts;
+  for (int i = 0; i < 3; ++i) say(texts, "", "undefined reference\n");
+  EXPECT_EQ(texts.str(), "undefined reference\n  the same for 2 more\n");
+}
+
 TEST(SimilarTexts, OneOrTwoAlikeTextsArePrintedUnchangedAndInOrder) {
   SimilarTexts texts;
   for (const char* text : {"a is closed\n", "b is gone\n", "c is closed\n"}) {
