@@ -83,10 +83,11 @@ constexpr std::string_view kLefthookLines = R"(
   pre-push: {commands: {galley: {run: "galley hook run pre-push -- {1} {2}", use_stdin: true}}})";
 
 Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
-  if (place.directory == "/dev/null") {
+  if (place.directory == "/dev/null" || place.directory == "/") {
     return fail(ErrorKind::kRefused, "hook.switched_off",
-                "core.hooksPath is /dev/null, which switches hooks off; take it away first: git "
-                "config --unset core.hooksPath");
+                "core.hooksPath is " + std::string(place.directory == "/" ? "empty" : "/dev/null") +
+                    ", which switches hooks off; take it away first: git config --unset "
+                    "core.hooksPath");
   }
   if (place.is_of_husky) {
     return fail(ErrorKind::kRefused, "hook.husky",

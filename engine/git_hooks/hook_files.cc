@@ -202,7 +202,7 @@ std::vector<std::string_view> fields_of(std::string_view text) {
 /// The effective setting in the configuration. A setting on a command line applies to that command
 /// only, and GitProgram sets it itself.
 struct HooksPath {
-  std::string value;
+  std::optional<std::string> value;
   std::string scope;
 };
 
@@ -274,13 +274,16 @@ Result<HookPlace> hook_place(const GitProgram& git) {
     place.lefthook_files = lefthook_files(start);
   }
   place.usual_directory = layout.common_directory + "/hooks";
-  if (path.value.empty()) {
+  if (!path.value) {
     place.directory = place.usual_directory;
     follow_link(place, layout, start);
     return place;
   }
-  place.directory = path.value.starts_with('/') ? path.value : start + "/" + path.value;
+  // git puts a slash before the name of a hook, also behind an empty value.
+  const bool is_absolute = path.value->empty() || path.value->starts_with('/');
+  place.directory = (is_absolute ? "" : start + "/") + *path.value;
   while (place.directory.ends_with('/')) place.directory.pop_back();
+  if (place.directory.empty()) place.directory = "/";
   place.reach = path.scope == "local" || path.scope == "worktree" ? HookPlace::Reach::kRepository
                                                                   : HookPlace::Reach::kUser;
   const std::string named = normalized_path(place.directory);

@@ -124,10 +124,13 @@ class Installing(HookCase):
         self.assertTrue((self.scratch / "shared" / "pre-commit").exists())
 
     def test_hooks_that_are_switched_off_stay_so(self):
-        self.git("config", "core.hooksPath", "/dev/null")
-        result = self.galley("hook", "install", expect=1)
-        self.assertIn(b"switches hooks off", result.stderr)
-        self.assert_one_clear_message(result)
+        self.galley("hook", "install", expect=0)
+        for path in ("/dev/null", ""):
+            self.git("config", "core.hooksPath", path)
+            result = self.galley("hook", "install", expect=1)
+            self.assertIn(b"switches hooks off", result.stderr)
+            self.assert_one_clear_message(result)
+            self.assertIn("core.hooksPath", self.galley("doctor", expect=(0, 1)).stdout.decode())
 
     def test_with_husky_the_message_shows_the_line_to_add(self):
         self.git("config", "core.hooksPath", ".husky/_")
