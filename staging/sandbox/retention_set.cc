@@ -38,10 +38,12 @@ Result<void> refuse_links_to_keep(const std::vector<RelPath>& paths, Overlay& ov
   for (const RelPath& path : paths) {
     for (RelPath at = path; !at.is_root(); at = at.parent()) {
       const auto node = overlay.node_without_content(at);
-      if (!node || node->kind != FileKind::kSymlink) continue;
+      if (!node || node->kind == FileKind::kAbsent || node->kind == FileKind::kDirectory) continue;
+      const bool is_link = node->kind == FileKind::kSymlink;
       return fail(ErrorKind::kRefused, "sandbox.keep_link",
                   "'" + path.str() + "' cannot be kept between runs, because '" + at.str() +
-                      "' is a symbolic link; name the directory itself",
+                      (is_link ? "' is a symbolic link; name the directory itself"
+                               : "' is no directory; name a directory"),
                   path.str());
     }
   }

@@ -174,6 +174,13 @@ TEST_P(SandboxTraps, KeptDirectoriesAreNotMadeThroughALink) {
       ASSERT_FALSE(refused.has_value()) << kept;
       EXPECT_EQ(refused.error().reason, "sandbox.keep_link");
     }
+    world.put_file("plain", "text");
+    command.keep = {rel("plain")};
+    const auto refused = world.try_run(command);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(
+        refused.error().message,
+        "'plain' cannot be kept between runs, because 'plain' is no directory; name a directory");
     EXPECT_TRUE(std::filesystem::is_empty(outside));
     // A link that is only proposed counts too.
     ASSERT_TRUE(world.overlay().make_symlink(rel("dir/proposed"), outside).has_value());
