@@ -280,7 +280,7 @@ Result<int> run_policy_explain(Session& session) {
   const auto there = place_of(*workspace).files().stat(path);
   if (session.arguments().name.ends_with('/') || (there && there->kind == FileKind::kDirectory)) {
     // Rules apply to the contents of a folder, not to the folder itself.
-    text = "each path in " + printable_line(path.str()) + "/:\n";
+    text = "each path in " + printable_line(path.str()) + "/ that no rule names more closely:\n";
     GALLEY_ASSIGN(path, RelPath::parse(path.is_root() ? "*" : path.str() + "/*"));
   }
   const Policy policy(rules_of(*workspace).config);

@@ -155,7 +155,7 @@ class Judging(EverydayCase):
         (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = [".github/"]\ndecision = "deny"\n')
         for _ in range(2):  # without the folder, and with it
             shown = self.run_here("policy", "explain", ".github/", expect=0).out
-            self.assertIn("each path in .github/:", shown)
+            self.assertIn("each path in .github/ that no rule names more closely:", shown)
             self.assertIn("modify: deny", shown)
             (self.work / ".github").mkdir(exist_ok=True)
         self.assertIn("modify: deny", self.run_here("policy", "explain", ".github", expect=0).out)
