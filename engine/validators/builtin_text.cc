@@ -33,9 +33,9 @@ Result<void> check_conflict_markers(const ValidatorConfig& /*config*/, const Che
   bool has_sides = false;
   for (size_t i = 0; i < lines.size() && !has_sides; ++i) {
     const char marker = marker_of(lines[i]);
-    has_sides = marker == '<' || marker == '>';
+    has_sides = marker != 0 && marker != '=';
   }
-  // A line of seven '=' may underline a heading; it is a conflict only with a side marker in the
+  // A line of seven '=' may underline a heading; it is a conflict only with another marker in the
   // file.
   if (!has_sides) return {};
   for (const LineBlock& block : added_lines(file.before, lines)) {

@@ -19,9 +19,10 @@ TEST_F(TextValidators, ConflictMarkersInAddedLinesOnly) {
   base("old.txt", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\nend\n");
   propose("old.txt", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\nEND\n");
   propose("new.txt", "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n");
+  propose("base.txt", "a\n||||||| merged common ancestors\nb\n");
   EXPECT_THAT(findings(),
-              ElementsAre("conflict_markers new.txt:2:1", "conflict_markers new.txt:4:1",
-                          "conflict_markers new.txt:6:1"));
+              ElementsAre("conflict_markers base.txt:2:1", "conflict_markers new.txt:2:1",
+                          "conflict_markers new.txt:4:1", "conflict_markers new.txt:6:1"));
 }
 
 TEST_F(TextValidators, AnUnderlinedHeadingIsNotAConflictMarker) {
@@ -181,6 +182,19 @@ TEST_F(TextValidators, ForbiddenTextInAddedLines) {
   base("a.js", "console.log(1)\n");
   propose("a.js", "console.log(1)\nx; console.log(2)\n// DO NOT COMMIT\n");
   EXPECT_THAT(findings(), ElementsAre("forbidden_text a.js:2:4", "forbidden_text a.js:3:4"));
+}
+
+TEST_F(TextValidators, ACharacterOfAPatternIsACodePoint) {
+  const std::string patterns =
+      R"(patterns = ['[\x{202A}-\x{202E}\x{2066}-\x{2069}]', '\p{Cyrillic}',
+    '^.$', '(?i)caf[ÉÈ]', '[ä]', 'lat.n'])";
+  use("forbidden_text", patterns + "\n");
+  propose("a", "trojan \xE2\x80\xAE source\nplain\np\xD0\xB0ypal\n");
+  propose("b", "\xC3\xB6\ncaf\xC3\xA9\n\xC3\xA9 is no umlaut\n");
+  propose("c", "lat\xEDn in bytes\n");
+  EXPECT_THAT(findings(),
+              ElementsAre("forbidden_text a:1:8", "forbidden_text a:3:2", "forbidden_text b:1:1",
+                          "forbidden_text b:2:1", "forbidden_text c:1:1"));
 }
 
 /// ASCII in UTF-16.
