@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kPlaces[] = {".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS",
                                         ".gitlab/CODEOWNERS"};
 
-/// The words of a line; `\ ` is a space within one, and a `#` that begins one begins a comment.
+/// The words of a line; `\ ` is a space within one, and a `#` that begins one begins a comment. The
+/// pattern `\#name` keeps its backslash.
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   std::string word;
@@ -27,6 +28,7 @@ std::vector<std::string> words_of(std::string_view line) {
       if (is_end) break;
     } else if (line[i] == '\\' && i + 1 < line.size() &&
                (line[i + 1] == ' ' || line[i + 1] == '#')) {
+      if (word.empty() && words.empty() && line[i + 1] == '#') word += '\\';
       word += line[++i];
     } else {
       word += line[i];
@@ -87,7 +89,9 @@ void Owners::add_line(std::string_view line) {
   Section& current = sections_.back();
   current.patterns.push_back(words.front());
   words.erase(words.begin());
-  current.owners.push_back(words.empty() ? current.standard : std::move(words));
+  // A path that `!` excludes has no owner.
+  const bool inherits = words.empty() && !current.patterns.back().starts_with('!');
+  current.owners.push_back(inherits ? current.standard : std::move(words));
 }
 
 Result<Owners> Owners::parse(const std::vector<std::string>& lines) {

@@ -48,6 +48,14 @@ TEST(Owners, EachGitlabSectionDecidesIndependently) {
   EXPECT_EQ(of(lines, "late.md"), (Needed{{"@all"}, {"@late"}}));
 }
 
+TEST(Owners, AnExcludedPathHasNoOwnerAndAPatternMayBeginWithANumberSign) {
+  const std::vector<std::string> lines = {"\\#file.rb @sharp", "[Ruby] @ruby", "*.rb",
+                                          "!/config/**/*.rb"};
+  EXPECT_EQ(of(lines, "#file.rb"), (Needed{{"@sharp"}, {"@ruby"}}));
+  EXPECT_EQ(of(lines, "a.rb"), (Needed{{"@ruby"}}));
+  EXPECT_THAT(of(lines, "config/x/a.rb"), IsEmpty());
+}
+
 TEST(Owners, AnInvalidLineIsNamed) {
   const auto owners = Owners::parse({"* @all", "a[ @b"});
   ASSERT_FALSE(owners);
