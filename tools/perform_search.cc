@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
+#include "staging/text/text_pattern.h"
 #include "tools/perform.h"
 #include "tools/walk.h"
 
@@ -52,38 +54,19 @@ const std::map<std::string, std::string>& file_types() {
   return table;
 }
 
-/// The pattern, compiled once for UTF-8 and once for other bytes.
-class Matcher {
- public:
-  static Result<Matcher> make(const SearchText& search) {
-    Matcher matcher;
-    matcher.utf8_ = compile(search, re2::RE2::Options::EncodingUTF8);
-    matcher.latin1_ = compile(search, re2::RE2::Options::EncodingLatin1);
-    if (matcher.utf8_->ok() && matcher.latin1_->ok()) return matcher;
-    return fail(ErrorKind::kInvalid, "args.pattern",
-                "the pattern '" + search.pattern + "' cannot be used: " + matcher.utf8_->error() +
-                    " (RE2 syntax, without look-around and back-references)");
-  }
-
-  [[nodiscard]] const re2::RE2& for_text(std::string_view text) const {
-    return is_utf8(text) ? *utf8_ : *latin1_;
-  }
-
- private:
-  static std::shared_ptr<const re2::RE2> compile(const SearchText& search,
-                                                 re2::RE2::Options::Encoding encoding) {
-    re2::RE2::Options options;
-    options.set_encoding(encoding);
-    options.set_log_errors(false);
-    options.set_case_sensitive(!search.ignore_case);
-    options.set_dot_nl(search.multiline);
-    options.set_never_nl(!search.multiline);
-    return std::make_shared<const re2::RE2>("(?m)" + search.pattern, options);
-  }
-
-  std::shared_ptr<const re2::RE2> utf8_;
-  std::shared_ptr<const re2::RE2> latin1_;
-};
+Result<std::unique_ptr<TextPattern>> pattern_of(const SearchText& search) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_case_sensitive(!search.ignore_case);
+  options.set_dot_nl(search.multiline);
+  options.set_never_nl(!search.multiline);
+  auto pattern = std::make_unique<TextPattern>("(?m)" + search.pattern, options);
+  if (pattern->compiled().ok()) return pattern;
+  return fail(ErrorKind::kInvalid, "args.pattern",
+              "the pattern '" + search.pattern +
+                  "' cannot be used: " + pattern->compiled().error() +
+                  " (RE2 syntax, without look-around and back-references)");
+}
 
 /// One match: the bytes [begin, end) of the content.
 struct Match {
@@ -259,7 +242,7 @@ Result<PathFilter> type_filter(const std::string& type) {
 }  // namespace
 
 Performed perform_search(const SearchText& search, ToolContext& context) {
-  GALLEY_ASSIGN(const Matcher matcher, Matcher::make(search));
+  GALLEY_ASSIGN(const auto pattern, pattern_of(search));
   GALLEY_ASSIGN(const PathFilter by_glob, PathFilter::parse(search.glob));
   GALLEY_ASSIGN(const PathFilter by_type, type_filter(search.type));
   const size_t limit = search.head_limit == 0
@@ -279,7 +262,7 @@ Performed perform_search(const SearchText& search, ToolContext& context) {
     }
     if (!content) return fail(std::move(content.error()));
     if (looks_binary(**content)) return WalkStep::kGoOn;
-    const auto matches = matches_in(matcher.for_text(**content), **content,
+    const auto matches = matches_in(pattern->for_text(**content), **content,
                                     search.output == SearchText::Output::kFiles ? 1 : SIZE_MAX);
     if (matches.empty()) return WalkStep::kGoOn;
     return answer.take(path, **content, matches) ? WalkStep::kGoOn : WalkStep::kStop;

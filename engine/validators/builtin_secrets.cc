@@ -14,6 +14,7 @@
 #include "engine/validators/new_findings.h"
 #include "engine/validators/secret_rules.h"
 #include "staging/placing/text_view.h"
+#include "staging/text/text_pattern.h"
 
 namespace galley {
 namespace {
@@ -72,7 +73,7 @@ class SecretsValidator final : public FileValidator {
   };
   SecretsValidator(const ValidatorConfig& config, ValidatorCache* cache, RuleText source)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 8}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 9}),
         source_(std::move(source)) {}
 
  protected:
@@ -138,9 +139,9 @@ class SecretsValidator final : public FileValidator {
 class ForbiddenTextValidator final : public FileValidator {
  public:
   ForbiddenTextValidator(const ValidatorConfig& config, ValidatorCache* cache,
-                         std::vector<std::unique_ptr<re2::RE2>> patterns)
+                         std::vector<std::unique_ptr<TextPattern>> patterns)
       : FileValidator(config, cache,
-                      {.default_paths = {"*"}, .skips_binaries = false, .version = 4}),
+                      {.default_paths = {"*"}, .skips_binaries = false, .version = 5}),
         patterns_(std::move(patterns)) {}
 
  protected:
@@ -157,15 +158,16 @@ class ForbiddenTextValidator final : public FileValidator {
     const re2::StringPiece text(line.data(), line.size());
     for (const auto& pattern : patterns_) {
       re2::StringPiece match;
-      if (!pattern->Match(text, 0, text.size(), re2::RE2::UNANCHORED, &match, 1)) continue;
+      if (!pattern->for_text(line).Match(text, 0, text.size(), re2::RE2::UNANCHORED, &match, 1))
+        continue;
       sink.add("forbidden_text", number, static_cast<uint32_t>(match.data() - line.data() + 1),
                fmt::format("`{}` matches the forbidden pattern `{}`",
-                           std::string_view(match.data(), match.size()), pattern->pattern()),
+                           std::string_view(match.data(), match.size()), pattern->text()),
                "take it out");
     }
   }
 
-  std::vector<std::unique_ptr<re2::RE2>> patterns_;
+  std::vector<std::unique_ptr<TextPattern>> patterns_;
 };
 
 }  // namespace
@@ -189,15 +191,15 @@ Result<ValidatorPtr> make_secrets_validator(const ValidatorConfig& config,
 
 Result<ValidatorPtr> make_forbidden_text_validator(const ValidatorConfig& config,
                                                    ValidatorCache* cache) {
-  std::vector<std::unique_ptr<re2::RE2>> patterns;
+  std::vector<std::unique_ptr<TextPattern>> patterns;
   for (const auto& text : config.patterns) {
     re2::RE2::Options options(re2::RE2::Quiet);
     options.set_max_mem(kMaxPatternMemory);
-    options.set_encoding(re2::RE2::Options::EncodingLatin1);
-    auto pattern = std::make_unique<re2::RE2>(text, options);
-    if (!pattern->ok()) {
-      return fail(ErrorKind::kInvalid, "config.value",
-                  fmt::format("pattern `{}` does not compile: {}", text, pattern->error()));
+    auto pattern = std::make_unique<TextPattern>(text, options);
+    if (!pattern->compiled().ok()) {
+      return fail(
+          ErrorKind::kInvalid, "config.value",
+          fmt::format("pattern `{}` does not compile: {}", text, pattern->compiled().error()));
     }
     patterns.push_back(std::move(pattern));
   }

@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "staging/text/text_pattern.h"
 
 namespace galley {
 namespace {
@@ -194,7 +195,7 @@ Severity severity_of(std::string_view word) {
 /// Compiled line patterns with the numbers of their named groups.
 struct OutputReader::LinePatterns {
   struct Pattern {
-    std::unique_ptr<re2::RE2> expression;
+    std::unique_ptr<TextPattern> expression;
     std::map<std::string, int> groups;
   };
 
@@ -220,25 +221,24 @@ struct OutputReader::LinePatterns {
   [[nodiscard]] Result<void> add(std::string_view text) {
     re2::RE2::Options options(re2::RE2::Quiet);
     options.set_max_mem(kMaxReportPatternMemory);
-    options.set_encoding(re2::RE2::Options::EncodingLatin1);
-    auto expression =
-        std::make_unique<re2::RE2>(re2::StringPiece(text.data(), text.size()), options);
-    if (!expression->ok()) {
+    auto expression = std::make_unique<TextPattern>(std::string(text), options);
+    const re2::RE2& compiled = expression->compiled();
+    if (!compiled.ok()) {
       return fail(ErrorKind::kInvalid, "config.value",
-                  fmt::format("parser_regex does not compile: {}", expression->error()));
+                  fmt::format("parser_regex does not compile: {}", compiled.error()));
     }
-    auto groups = expression->NamedCapturingGroups();
+    auto groups = compiled.NamedCapturingGroups();
     patterns.push_back({std::move(expression), std::move(groups)});
     return {};
   }
 
   [[nodiscard]] bool match(std::string_view line, Match& out) const {
     for (const Pattern& pattern : patterns) {
-      out.found.assign(static_cast<size_t>(pattern.expression->NumberOfCapturingGroups() + 1), {});
+      const re2::RE2& expression = pattern.expression->for_text(line);
+      out.found.assign(static_cast<size_t>(expression.NumberOfCapturingGroups() + 1), {});
       out.pattern = &pattern;
-      if (pattern.expression->Match({line.data(), line.size()}, 0, line.size(),
-                                    re2::RE2::UNANCHORED, out.found.data(),
-                                    static_cast<int>(out.found.size()))) {
+      if (expression.Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED,
+                           out.found.data(), static_cast<int>(out.found.size()))) {
         return true;
       }
     }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <mutex>
 #include <optional>
 
 #include "base/text.h"
 #include "engine/policy/toml_document.h"
+#include "staging/text/text_pattern.h"
 
 namespace galley {
 namespace {
@@ -20,29 +20,9 @@ constexpr size_t kMaxPatternBytes = 64 << 10U;
 constexpr size_t kMaxMatchesPerRule = 1000;
 constexpr int kMaxGroups = 32;
 
-/// A regular expression that is compiled at its first use. Keywords make most rules unnecessary,
-/// and compiling all of them costs more than judging a small change.
-class LazyPattern {
- public:
-  explicit LazyPattern(std::string text) : text_(std::move(text)) {}
-  [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] const re2::RE2& compiled() const {
-    std::call_once(once_, [this] {
-      re2::RE2::Options options(re2::RE2::Quiet);
-      options.set_max_mem(kMaxPatternMemory);
-      options.set_encoding(re2::RE2::Options::EncodingLatin1);  // texts need not be UTF-8
-      compiled_ = std::make_unique<re2::RE2>(text_, options);
-    });
-    return *compiled_;
-  }
-
- private:
-  std::string text_;
-  mutable std::once_flag once_;
-  mutable std::unique_ptr<re2::RE2> compiled_;
-};
-
-using Pattern = std::unique_ptr<LazyPattern>;
+/// Keywords make most rules unnecessary, and compiling all of them costs more than judging a small
+/// change.
+using Pattern = std::unique_ptr<TextPattern>;
 
 struct Allowlist {
   std::vector<std::string> rules;  ///< ids of the only rules for which it counts; empty: all
@@ -73,7 +53,7 @@ std::string_view line_around(std::string_view text, size_t begin, size_t end) {
 
 bool any_matches(const std::vector<Pattern>& patterns, std::string_view text) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) {
-    return re2::RE2::PartialMatch({text.data(), text.size()}, pattern->compiled());
+    return re2::RE2::PartialMatch({text.data(), text.size()}, pattern->for_text(text));
   });
 }
 
@@ -181,7 +161,9 @@ class RuleReader {
   }
 
   Pattern compile(const TomlNode& node, const std::string& text) {
-    auto pattern = std::make_unique<LazyPattern>(text.substr(0, kMaxPatternBytes));
+    re2::RE2::Options options(re2::RE2::Quiet);
+    options.set_max_mem(kMaxPatternMemory);
+    auto pattern = std::make_unique<TextPattern>(text.substr(0, kMaxPatternBytes), options);
     if (check_ == PatternCheck::kAtUse) return pattern;
     if (!pattern->compiled().ok() || text.size() > kMaxPatternBytes) {
       fail_at(node, fmt::format("a pattern does not compile: {}", pattern->compiled().error()));
@@ -292,7 +274,7 @@ bool is_allowed(const Rule& rule, const std::vector<Allowlist>& global, const Su
 void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::string_view path,
                std::string_view text, std::vector<SecretMatch>& out) {
   const re2::StringPiece whole(text.data(), text.size());
-  const re2::RE2& pattern = rule.pattern->compiled();
+  const re2::RE2& pattern = rule.pattern->for_text(text);
   const int count = std::min(pattern.NumberOfCapturingGroups(), kMaxGroups) + 1;
   std::vector<re2::StringPiece> groups(static_cast<size_t>(count));
   size_t found = 0;
@@ -317,8 +299,9 @@ void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::stri
 }
 
 /// If a pattern was assumed to compile but does not, secrets must not pass.
-Result<void> check_use(const Rule& rule, const LazyPattern& pattern, int group = 0) {
-  const re2::RE2& compiled = pattern.compiled();
+Result<void> check_use(const Rule& rule, const TextPattern& pattern, std::string_view text,
+                       int group = 0) {
+  const re2::RE2& compiled = pattern.for_text(text);
   if (compiled.ok() && group <= compiled.NumberOfCapturingGroups()) return {};
   return fail(ErrorKind::kInvalid, "config.value",
               fmt::format("a pattern of rule `{}` does not compile: {}", rule.id,
@@ -332,8 +315,8 @@ Result<std::vector<SecretMatch>> SecretRules::find_path(std::string_view path) c
   const re2::StringPiece path_piece(path.data(), path.size());
   for (const Rule& rule : rules_->rules) {
     if (rule.pattern != nullptr || rule.path == nullptr) continue;
-    GALLEY_TRY(check_use(rule, *rule.path));
-    if (!re2::RE2::PartialMatch(path_piece, rule.path->compiled())) continue;
+    GALLEY_TRY(check_use(rule, *rule.path, path));
+    if (!re2::RE2::PartialMatch(path_piece, rule.path->for_text(path))) continue;
     if (is_allowed(rule, rules_->global, Suspect{path, {}, {}, {}})) continue;
     found.push_back({rule.id, rule.description, 0, 0});
   }
@@ -348,11 +331,11 @@ Result<std::vector<SecretMatch>> SecretRules::find(std::string_view path,
   for (const Rule& rule : rules_->rules) {
     if (rule.pattern == nullptr) continue;  // see find_path()
     if (rule.path != nullptr) {
-      GALLEY_TRY(check_use(rule, *rule.path));
-      if (!re2::RE2::PartialMatch(path_piece, rule.path->compiled())) continue;
+      GALLEY_TRY(check_use(rule, *rule.path, path));
+      if (!re2::RE2::PartialMatch(path_piece, rule.path->for_text(path))) continue;
     }
     if (!has_keyword(rule, lower)) continue;
-    GALLEY_TRY(check_use(rule, *rule.pattern, rule.secret_group));
+    GALLEY_TRY(check_use(rule, *rule.pattern, text, rule.secret_group));
     find_with(rule, rules_->global, path, text, found);
   }
   std::stable_sort(found.begin(), found.end(),

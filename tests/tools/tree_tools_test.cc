@@ -142,6 +142,8 @@ TEST_F(TreeTools, GrepHasThreeOutputModes) {
             "a.py-1-import os\na.py:2:x = 1\na.py-3-print(x)\n");
   EXPECT_EQ(done("Grep", {{"pattern", "os.x"}, {"multiline", true}})["filenames"], json{"a.py"});
   EXPECT_EQ(done("Grep", {{"pattern", "os.x"}})["numFiles"], 0);
+  put("d.md", "wide\xE2\x80\x8Bspace\n");
+  EXPECT_EQ(done("Grep", {{"pattern", "\\x{200b}"}})["filenames"], json{"d.md"});
   const auto cut = done("Grep", {{"pattern", "x"}, {"head_limit", 1}});
   EXPECT_EQ(cut["filenames"], json{"a.py"});
   EXPECT_EQ(cut["truncated"], true);
