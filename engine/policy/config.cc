@@ -165,15 +165,18 @@ void check_kind(ConfigTable& table, const ValidatorConfig& validator) {
       "per_file",    "timeout_ms", "max_output_bytes", "parser",        "parser_regex", "only_new",
       "parser_file", "fix",        "ok_exit",          "findings_exit", "keep",         "inputs",
       "cache",       "network",    "environment"};
-  static constexpr std::string_view kBuiltinKeys[] = {"max_bytes", "style", "patterns",
-                                                      "rules_file", "allow_comments"};
-  const bool is_command = validator.builtin.empty();
-  if (is_command) {
-    for (const auto key : kBuiltinKeys) {
-      if (table.has(key)) return table.refuse(key, "is for built-in validators only");
-    }
-    return;
+  static constexpr std::pair<std::string_view, std::string_view> kBuiltinKeys[] = {
+      {"max_bytes", "size"},
+      {"style", "line_endings"},
+      {"patterns", "forbidden_text"},
+      {"rules_file", "secrets"},
+      {"allow_comments", "json"}};
+  for (const auto& [key, builtin] : kBuiltinKeys) {
+    if (validator.builtin == builtin || !table.has(key)) continue;
+    return table.refuse(std::string(key),
+                        fmt::format("is only for the built-in validator `{}`", builtin));
   }
+  if (validator.builtin.empty()) return;
   for (const auto key : kCommandKeys) {
     if (table.has(key)) return table.refuse(key, "is for command validators only");
   }
@@ -198,7 +201,6 @@ void check_validator(ConfigTable& table, const ValidatorConfig& validator) {
   if (validator.builtin.empty() == validator.command.empty()) {
     return table.refuse("builtin", "or `command` is needed, and not both");
   }
-  check_kind(table, validator);
   const auto& names = builtin_validator_names();
   if (!validator.builtin.empty() &&
       std::find(names.begin(), names.end(), validator.builtin) == names.end()) {
@@ -207,11 +209,15 @@ void check_validator(ConfigTable& table, const ValidatorConfig& validator) {
     return table.refuse("builtin", fmt::format("cannot be \"{}\"; it takes {}{}", validator.builtin,
                                                all, did_you_mean(validator.builtin, names)));
   }
+  check_kind(table, validator);
   if (validator.parser == OutputParser::kRegex && validator.parser_regex.empty()) {
     return table.refuse("parser", "\"regex\" needs `parser_regex`");
   }
   if (!validator.parser_regex.empty() && validator.parser != OutputParser::kRegex) {
     return table.refuse("parser_regex", "needs parser = \"regex\"");
+  }
+  if (!validator.parser_file.empty() && !table.has("parser")) {
+    return table.refuse("parser_file", "needs `parser`");
   }
   if (validator.timeout_ms == 0) return table.refuse("timeout_ms", "must be at least 1");
   check_paths_of(table, validator);

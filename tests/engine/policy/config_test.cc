@@ -189,6 +189,12 @@ TEST(Config, BadValuesAreRefusedWithASuggestion) {
   EXPECT_THAT(error_of("[[validator]]\n"), HasSubstr("`command` is needed"));
   EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"json\"\nfix = true\n"),
               HasSubstr("command validators only"));
+  EXPECT_THAT(error_of("[[validator]]\nbuiltin = \"secrets\"\npatterns = [\"a\"]\n"),
+              HasSubstr("only for the built-in validator `forbidden_text`"));
+  EXPECT_THAT(error_of("[[validator]]\ncommand = [\"a\"]\nstyle = \"lf\"\n"),
+              HasSubstr("only for the built-in validator `line_endings`"));
+  EXPECT_THAT(error_of("[[validator]]\ncommand = [\"a\"]\nparser_file = \"b\"\n"),
+              HasSubstr("needs `parser`"));
   EXPECT_THAT(error_of("[[validator]]\ncommand = [\"a\"]\nkeep = [\"../b\"]\n"),
               HasSubstr("workspace-relative"));
   EXPECT_THAT(error_of("[[validator]]\ncommand = [\"a\"]\nparser = \"regex\"\n"),
