@@ -47,15 +47,40 @@ Severity severity_of_level(const std::string& level) {
   return level == "note" || level == "none" ? Severity::kNote : Severity::kWarning;
 }
 
+const json& element(const json& list, const json& index) {
+  static const json kNone;
+  const bool has_it =
+      list.is_array() && index.is_number_unsigned() && index.get<size_t>() < list.size();
+  return has_it ? list[index.get<size_t>()] : kNone;
+}
+
+/// The path that an artifactLocation names, below the base of its run (SARIF 2.1.0, 3.4 and
+/// 3.14.14).
+std::string path_of(const json& location, const json& run) {
+  constexpr int kMostBases = 8;
+  const json* part = &location;
+  if (!at(location, "uri").is_string()) {
+    part = &at(element(at(run, "artifacts"), at(location, "index")), "location");
+  }
+  std::string uri = text_of(at(*part, "uri"));
+  for (int i = 0; i < kMostBases && uri.find(':') == uri.npos; ++i) {
+    const std::string base = text_of(at(*part, "uriBaseId"));
+    if (base.empty()) break;
+    part = &at(at(run, "originalUriBaseIds"), base.c_str());
+    uri.insert(0, text_of(at(*part, "uri")));
+  }
+  return path_of_uri(uri);
+}
+
 /// Adds a fix if it is a single replacement in the same file.
-void add_fix(const json& result, Finding& finding) {
+void add_fix(const json& result, const json& run, Finding& finding) {
   const json& fixes = at(result, "fixes");
   if (!fixes.is_array() || fixes.empty()) return;
   const json& changes = at(fixes.front(), "artifactChanges");
   if (!changes.is_array() || changes.size() != 1) return;
   const json& replacements = at(changes.front(), "replacements");
   if (!replacements.is_array() || replacements.size() != 1 ||
-      path_of_uri(text_of(at(at(changes.front(), "artifactLocation"), "uri"))) != finding.path) {
+      path_of(at(changes.front(), "artifactLocation"), run) != finding.path) {
     return;
   }
   const json& deleted = at(replacements.front(), "deletedRegion");
@@ -75,19 +100,12 @@ const json& rule_of(const json& result, const json& run) {
   const json& reference = at(result, "rule");
   const json& component = at(at(reference, "toolComponent"), "index");
   const json& tool = at(run, "tool");
-  const json* holder = &at(tool, "driver");
-  if (component.is_number_unsigned()) {
-    const json& extensions = at(tool, "extensions");
-    const auto number = component.get<size_t>();
-    if (!extensions.is_array() || number >= extensions.size()) return kNone;
-    holder = &extensions[number];
-  }
-  const json& rules = at(*holder, "rules");
+  const json& holder = component.is_number_unsigned() ? element(at(tool, "extensions"), component)
+                                                      : at(tool, "driver");
+  const json& rules = at(holder, "rules");
   if (!rules.is_array()) return kNone;
   for (const json* index : {&at(result, "ruleIndex"), &at(reference, "index")}) {
-    if (!index->is_number_unsigned()) continue;
-    const auto number = index->get<size_t>();
-    return number < rules.size() ? rules[number] : kNone;
+    if (index->is_number_unsigned()) return element(rules, *index);
   }
   std::string id = text_of(at(result, "ruleId"));
   if (id.empty()) id = text_of(at(reference, "id"));
@@ -97,26 +115,47 @@ const json& rule_of(const json& result, const json& run) {
   return found == rules.end() ? kNone : *found;
 }
 
+/// The text of a message, or the one that its id names, with its arguments (SARIF 2.1.0, 3.11).
+std::string message_of(const json& message, const json& rule, const json& run) {
+  std::string text = text_of(at(message, "text"));
+  if (text.empty()) {
+    const std::string id = text_of(at(message, "id"));
+    const json& shared = at(at(at(run, "tool"), "driver"), "globalMessageStrings");
+    for (const json* strings : {&at(rule, "messageStrings"), &shared}) {
+      if (text.empty()) text = text_of(at(at(*strings, id.c_str()), "text"));
+    }
+  }
+  const json& arguments = at(message, "arguments");
+  for (size_t i = 0; arguments.is_array() && i < arguments.size(); ++i) {
+    const std::string place = "{" + std::to_string(i) + "}";
+    const size_t begin = text.find(place);
+    if (begin != text.npos) text.replace(begin, place.size(), text_of(arguments[i]));
+  }
+  return text;
+}
+
 Finding finding_of(const json& result, const json& run) {
   Finding finding;
   const json& rule = rule_of(result, run);
   finding.rule = text_of(at(result, "ruleId"));
   if (finding.rule.empty()) finding.rule = text_of(at(rule, "id"));
   std::string level = text_of(at(result, "level"));
+  const std::string kind = text_of(at(result, "kind"));
+  if (level.empty() && !kind.empty() && kind != "fail") level = "none";  // SARIF 2.1.0, 3.27.10
   if (level.empty()) level = text_of(at(at(rule, "defaultConfiguration"), "level"));
   finding.severity = severity_of_level(level);
-  finding.message = text_of(at(at(result, "message"), "text"));
+  finding.message = message_of(at(result, "message"), rule, run);
   const json& locations = at(result, "locations");
   if (!locations.is_array() || locations.empty()) return finding;
   const json& physical = at(locations.front(), "physicalLocation");
-  finding.path = path_of_uri(text_of(at(at(physical, "artifactLocation"), "uri")));
+  finding.path = path_of(at(physical, "artifactLocation"), run);
   const json& region = at(physical, "region");
   finding.line = number_of(at(region, "startLine"));
   finding.column = number_of(at(region, "startColumn"));
   finding.end_column = number_of(at(region, "endColumn"));
   finding.end_line = number_of(at(region, "endLine"));
   if (finding.end_line == 0) finding.end_line = finding.line;  // SARIF 2.1.0, 3.30.7
-  add_fix(result, finding);
+  add_fix(result, run, finding);
   return finding;
 }
 

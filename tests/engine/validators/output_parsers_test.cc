@@ -199,6 +199,27 @@ TEST(OutputParsers, SarifKeepsEndAndFix) {
   EXPECT_EQ(read->front().replacement, "x");
 }
 
+TEST(OutputParsers, SarifFindsPlaceAndMessageByTheirReferences) {
+  const auto read = reader_of("sarif").read(R"({"runs":[{
+      "tool":{"driver":{"rules":[{"id":"R","messageStrings":{"m":{"text":"{0} is bad"}}}]}},
+      "originalUriBaseIds":{"SRC":{"uri":"src/","uriBaseId":"TOP"},"TOP":{"uri":"file:///w/"}},
+      "artifacts":[{"location":{"uri":"a.js","uriBaseId":"SRC"}}],
+      "results":[
+        {"ruleId":"R","message":{"id":"m","arguments":["f"]},"locations":[{"physicalLocation":
+          {"artifactLocation":{"index":0}}}]},
+        {"ruleId":"R","message":{"text":"x"},"kind":"informational","locations":[{"physicalLocation":
+          {"artifactLocation":{"uri":"b.js","uriBaseId":"NONE"}}}]},
+        {"message":{"text":"y"},"locations":[{"physicalLocation":
+          {"artifactLocation":{"index":7}}}]}]}]})");
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->size(), 3U);
+  EXPECT_EQ((*read)[0].path, "/w/src/a.js");
+  EXPECT_EQ((*read)[0].message, "f is bad");
+  EXPECT_EQ((*read)[1].path, "b.js");
+  EXPECT_EQ((*read)[1].severity, Severity::kNote);
+  EXPECT_EQ((*read)[2].path, "");
+}
+
 TEST(OutputParsers, SarifTakesTheLevelOfTheRuleAndOnlyAcceptedSuppressions) {
   const auto read = reader_of("sarif").read(R"({"runs":[{"tool":{
       "driver":{"rules":[{"id":"a"},{"id":"sqli","defaultConfiguration":{"level":"error"}}]},
