@@ -133,23 +133,6 @@ AuditMembers gap_record(const Tail& tail, uint64_t cut, const std::optional<Audi
              std::move(output), wall_ns);
 }
 
-/// Adds a record to the chain: returns its line. The hash is that of the line without the member
-/// `hash`, which is then inserted at its place among the sorted keys.
-std::string linked(AuditMembers record, AuditPosition& position) {
-  record["seq"] = std::to_string(position.seq + 1);
-  record["prev"] = '"' + position.hash.hex() + '"';
-  record.erase("hash");
-  std::string line = "{";
-  const auto place = record.lower_bound("hash");
-  append_members(line, record.begin(), place);
-  const size_t place_in_line = line.size();
-  append_members(line, place, record.end());
-  line.back() = '}';
-  position = {position.seq + 1, ContentId::of(line)};
-  line.insert(place_in_line, "\"hash\":\"" + position.hash.hex() + "\",");
-  return line + "\n";
-}
-
 /// Parses a record that was kept as text, for example in a journal.
 Result<AuditMembers> read_record(std::string_view record) {
   if (record.size() > kMaxAuditRecordBytes) {
@@ -158,7 +141,7 @@ Result<AuditMembers> read_record(std::string_view record) {
                     std::to_string(kMaxAuditRecordBytes));
   }
   GALLEY_ASSIGN(const json line, parse_json(record));
-  if (line.is_object() && line.contains("execution_id")) return members_of(line);
+  if (line.is_object() && line.contains("execution_id")) return AuditMembers::of(line);
   return fail(ErrorKind::kInvalid, "audit.record", "this is not a record of audit_record()");
 }
 
@@ -207,7 +190,7 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
 }
 
 Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
-                                              std::vector<AuditMembers> records, bool is_new,
+                                              const std::vector<AuditMembers>& records, bool is_new,
                                               const std::string& anchor) {
   auto opened = directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate);
   if (!opened && is_no_file(opened.error())) return damaged(opened.error().message);
@@ -232,17 +215,17 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
     end = tail.whole_bytes;
     const uint64_t cut = stat.size - end;
     if (cut > 0 || (head && head->position.seq > position.seq)) {
-      lines = linked(gap_record(tail, cut, head, clock_->wall_ns()), position);
+      lines = gap_record(tail, cut, head, clock_->wall_ns()).linked(position);
     }
     if (cut > 0) GALLEY_TRY(log->truncate(end));
     if (!head && !is_new && position.seq > 0) {
       // Records that are missing at the end of the log were not noticed.
-      lines += linked(gap("the anchor of the log was missing",
-                          {{"anchor", anchor.empty() ? "missing" : anchor}}, clock_->wall_ns()),
-                      position);
+      lines += gap("the anchor of the log was missing",
+                   {{"anchor", anchor.empty() ? "missing" : anchor}}, clock_->wall_ns())
+                   .linked(position);
     }
   }
-  for (AuditMembers& record : records) lines += linked(std::move(record), position);
+  for (const AuditMembers& record : records) lines += record.linked(position);
   // The anchor is there before the first record, so one that is missing later was lost.
   if (!head && !is_new && stat.size == 0) GALLEY_TRY(write_audit_head(head_file, AuditHead()));
   GALLEY_TRY(log->write_at(end, lines));
@@ -253,19 +236,17 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
 }
 
 Result<AuditPosition> AuditLog::append(std::string_view record) {
-  GALLEY_ASSIGN(auto read, read_records({record}));
-  return append(std::move(read));
+  GALLEY_ASSIGN(const auto read, read_records({record}));
+  return append(read);
 }
 
 Result<AuditPosition> AuditLog::append(const AuditEvent& event) {
-  std::vector<AuditMembers> records;
-  records.push_back(audit_members(event, clock_->wall_ns()));
-  return append(std::move(records));
+  return append(std::vector{audit_members(event, clock_->wall_ns())});
 }
 
-Result<AuditPosition> AuditLog::append(std::vector<AuditMembers> records) {
+Result<AuditPosition> AuditLog::append(const std::vector<AuditMembers>& records) {
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));
-  return append_locked(*head_file, std::move(records));
+  return append_locked(*head_file, records);
 }
 
 namespace {
@@ -332,8 +313,8 @@ Result<size_t> AuditLog::append_missing(const std::vector<std::string>& records)
   if (indexes.empty()) return size_t{0};
   std::vector<std::string_view> lines;
   for (const size_t index : indexes) lines.push_back(records[index]);
-  GALLEY_ASSIGN(auto read, read_records(lines));
-  GALLEY_TRY(append_locked(*head_file, std::move(read)));
+  GALLEY_ASSIGN(const auto read, read_records(lines));
+  GALLEY_TRY(append_locked(*head_file, read));
   return lines.size();
 }
 
@@ -437,8 +418,8 @@ Result<std::string> AuditLog::begin_new_log() {
 }
 
 Result<void> AuditLog::add(const std::vector<std::string>& records) {
-  GALLEY_ASSIGN(auto read, read_records({records.begin(), records.end()}));
-  GALLEY_TRY(append(std::move(read)));
+  GALLEY_ASSIGN(const auto read, read_records({records.begin(), records.end()}));
+  GALLEY_TRY(append(read));
   return {};
 }
 

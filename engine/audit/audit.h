@@ -112,23 +112,37 @@ struct AuditEvent {
 
 inline constexpr size_t kMaxAuditRecordBytes = size_t{64} << 10U;  ///< one audit record
 
-/// The members of a record: the canonical JSON of each value by its key.
-using AuditMembers = std::map<std::string, std::string, std::less<>>;
-
-/// Builds the same record as audit_record(), as members.
-[[nodiscard]] AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns);
-/// The members of a record that was read. `object` must be an object.
-[[nodiscard]] AuditMembers members_of(const nlohmann::json& object);
-/// Writes the members of a canonical record, each followed by a comma.
-void append_members(std::string& text, AuditMembers::const_iterator from,
-                    AuditMembers::const_iterator to);
-
 /// The place of a record in the chain.
 struct AuditPosition {
   uint64_t seq = 0;  ///< 1-based; 0 before the first record
   ContentId hash;    ///< of the record; empty before the first one
   bool operator==(const AuditPosition&) const = default;
 };
+
+/// A record without its place in the chain, as canonical JSON.
+class AuditMembers {
+ public:
+  /// The members of a record that was read. `object` must be an object.
+  [[nodiscard]] static AuditMembers of(const nlohmann::json& object);
+  /// Begins a member, and returns the text to which the caller appends its value. Members are added
+  /// in the order of their keys.
+  std::string& add(std::string_view key);
+  [[nodiscard]] size_t bytes() const { return text_.size(); }
+  [[nodiscard]] std::string object() const;
+  /// The line of the record after the one at `position`, which becomes its own.
+  [[nodiscard]] std::string linked(AuditPosition& position) const;
+
+ private:
+  /// The members of the chain. They are written last.
+  static constexpr std::array<std::string_view, 3> kChainKeys = {"hash", "prev", "seq"};
+
+  std::string text_;                                   ///< the members, each after a comma
+  std::array<size_t, kChainKeys.size()> places_ = {};  ///< of the members of the chain
+  size_t placed_ = 0;
+};
+
+/// Builds the same record as audit_record(), as members.
+[[nodiscard]] AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns);
 
 /// One defect that verify found.
 struct AuditDefect {
@@ -171,7 +185,7 @@ class AuditLog final : public AuditSink {
   /// Adds a record made by audit_record(); the cost does not depend on the length of the log.
   Result<AuditPosition> append(std::string_view record);
   Result<AuditPosition> append(const AuditEvent& event);
-  Result<AuditPosition> append(std::vector<AuditMembers> records);
+  Result<AuditPosition> append(const std::vector<AuditMembers>& records);
   /// Adds the records whose execution_id is not in the log yet; recovery uses it. It searches the
   /// log from its end backwards until it has found all of them.
   Result<size_t> append_missing(const std::vector<std::string>& records);
@@ -204,8 +218,9 @@ class AuditLog final : public AuditSink {
   Result<AuditVerification> verify_locked(File* head_file) const;
   [[nodiscard]] Result<bool> is_there() const;
   /// If `is_new`, the anchor is of an earlier log and is replaced without being compared.
-  Result<AuditPosition> append_locked(WritableFile& head_file, std::vector<AuditMembers> records,
-                                      bool is_new = false, const std::string& anchor = "");
+  Result<AuditPosition> append_locked(WritableFile& head_file,
+                                      const std::vector<AuditMembers>& records, bool is_new = false,
+                                      const std::string& anchor = "");
 
   const WritableDirectory* directory_;
   const Clock* clock_;

@@ -56,11 +56,14 @@ struct DocumentBounds {
 /// Writes a document in the form of a record: redacted, shortened and with sorted keys.
 class DocumentWriter {
  public:
-  explicit DocumentWriter(const DocumentBounds& bounds) : bounds_(bounds) {}
+  DocumentWriter(std::string& out, const DocumentBounds& bounds) : out_(out), bounds_(bounds) {}
 
-  std::string write(const ordered_json& document) && {
+  void write(const ordered_json& document) && {
+    const size_t begin = out_.size();
     put(document, false);
-    return out_.size() <= bounds_.max_bytes ? std::move(out_) : named_by_hash(out_);
+    if (out_.size() - begin <= bounds_.max_bytes) return;
+    const std::string name = named_by_hash(std::string_view(out_).substr(begin));
+    out_.replace(begin, out_.npos, name);
   }
 
  private:
@@ -120,8 +123,8 @@ class DocumentWriter {
     out_ += is_whole ? std::to_string(static_cast<int64_t>(number)) : json_text(json(number));
   }
 
+  std::string& out_;
   DocumentBounds bounds_;
-  std::string out_;
 };
 
 // Two documents, the context, the error and the fields together are below the limit of a record.
@@ -130,74 +133,89 @@ constexpr size_t kMaxContextBytes = kMaxAuditRecordBytes / 8;
 
 void put_document(AuditMembers& record, const char* key, const JsonDocument& document,
                   const DocumentBounds& bounds) {
-  if (document) record[key] = DocumentWriter(bounds).write(*document);
+  if (document) DocumentWriter(record.add(key), bounds).write(*document);
 }
 
 /// Redacts a text before it is cut, because half a secret does not match a pattern.
-std::string field_of(const std::string& value) {
+void append_field(std::string& out, std::string_view value) {
   constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
-  std::string quoted;
   if (value.size() <= kMaxFieldBytes && !may_have_pattern(value) && is_utf8(value)) {
-    append_json_text(quoted, value);
-    return quoted;
+    return append_json_text(out, value);
   }
-  std::string text = redact_patterns(valid_utf8(value.substr(0, kMaxLookedAt)));
+  std::string text = redact_patterns(valid_utf8(std::string(value.substr(0, kMaxLookedAt))));
   text.resize(std::min(text.size(), kMaxFieldBytes));
-  append_json_text(quoted, text);
-  return quoted;
+  append_json_text(out, text);
 }
 
-void put_text(AuditMembers& record, const char* key, const std::string& value) {
-  if (!value.empty()) record[key] = field_of(value);
+void put_text(AuditMembers& record, const char* key, std::string_view value) {
+  if (!value.empty()) append_field(record.add(key), value);
 }
 
 void put_list(AuditMembers& record, const char* key, const std::vector<std::string>& values) {
   constexpr size_t kMaxListed = 16;
   if (values.empty()) return;
-  json list = json::array();
+  std::string& out = record.add(key);
+  char before = '[';
   for (size_t i = 0; i < std::min(kMaxListed, values.size()); ++i) {
-    list.push_back(valid_utf8(values[i].substr(0, kMaxKeyBytes)));
+    out.push_back(std::exchange(before, ','));
+    append_json_text(out, std::string_view(values[i]).substr(0, kMaxKeyBytes));
   }
-  record[key] = json_text(list);
+  out.push_back(']');
 }
 
-/// Lists as many texts as fit, and the number of the others.
-void put_texts(AuditMembers& record, const std::string& key, const std::vector<std::string>& texts,
-               size_t max_bytes) {
-  if (texts.empty()) return;
-  json listed = json::array();
+/// Lists as many texts as fit.
+json listed(const std::vector<std::string>& texts, size_t max_bytes) {
+  json list = json::array();
   size_t bytes = 0;
   for (const std::string& text : texts) {
     bytes += text.size() + sizeof("\"\",");
     if (bytes > max_bytes) break;
-    listed.push_back(valid_utf8(text));
+    list.push_back(text);
   }
-  if (listed.size() < texts.size()) {
-    record[key + "_more"] = std::to_string(texts.size() - listed.size());
-  }
-  record[key] = json_text(listed);
+  return list;
 }
 
-std::string canonical_text(const AuditMembers& members) {
-  std::string text = "{";
-  append_members(text, members.begin(), members.end());
-  text.back() = '}';
-  return text;
+/// Lists as many paths as fit, and the number of the others.
+void put_changed(AuditMembers& record, const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  const json list = listed(paths, kMaxChangedBytes);
+  record.add("changed") += json_text(list);
+  if (list.size() == paths.size()) return;
+  record.add("changed_more") += std::to_string(paths.size() - list.size());
 }
 
-AuditMembers error_of(const ToolError& error) {
-  AuditMembers out;
-  put_text(out, "code", std::string(to_string(error.code)));
-  put_text(out, "reason", error.reason);
-  put_text(out, "message", error.message);
-  put_text(out, "cause", error.cause);
-  return out;
+void put_error(AuditMembers& record, const std::optional<ToolError>& error) {
+  if (!error) return;
+  AuditMembers members;
+  put_text(members, "cause", error->cause);
+  put_text(members, "code", to_string(error->code));
+  put_text(members, "message", error->message);
+  put_text(members, "reason", error->reason);
+  record.add("error") += members.object();
+}
+
+void put_output(AuditMembers& record, const AuditEvent& event) {
+  const DocumentBounds bounds = {kMaxDocumentBytes, true};
+  if (event.executions.empty()) return put_document(record, "output", event.output, bounds);
+  std::string text = "{}";
+  if (event.output) {
+    text.clear();
+    DocumentWriter(text, bounds).write(*event.output);
+  }
+  json output = json::parse(text);
+  const json list = listed(event.executions, kMaxDocumentBytes);
+  const size_t left = event.executions.size() - list.size();
+  if (left > 0) output["executions_more"] = left;
+  output["executions"] = list;
+  record.add("output") += json_text(output);
 }
 
 }  // namespace
 
 std::string recorded_input(const ordered_json& document) {
-  return DocumentWriter({kMaxDocumentBytes}).write(document);
+  std::string text;
+  DocumentWriter(text, {kMaxDocumentBytes}).write(document);
+  return text;
 }
 
 bool is_recorded_whole(const json& document) {
@@ -213,66 +231,83 @@ bool is_recorded_whole(const json& document) {
          std::all_of(document.begin(), document.end(), is_recorded_whole);
 }
 
-AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns) {
-  AuditMembers record;
-  put_text(record, "schema", "galley.audit-record/1");
-  put_text(record, "timestamp", rfc3339_utc(wall_ns));
-  put_text(record, "kind", std::string(to_string(event.kind)));
-  put_text(record, "execution_id", event.execution_id);
-  put_text(record, "parent_execution_id", event.parent_execution_id);
-  put_text(record, "call_id", event.call_id);
-  put_text(record, "tool", event.tool);
-  put_text(record, "agent", event.agent);
-  // An empty owner is a person; an absent one means that the caller is the owner.
-  if (event.owner) record["owner"] = field_of(*event.owner);
-  put_text(record, "task_id", event.task_id);
-  put_text(record, "goal_id", event.goal_id);
-  put_text(record, "session_id", event.session_id);
-  put_text(record, "reason", event.reason);
-  put_text(record, "risk_level", event.risk_level);
-  put_text(record, "tx", event.tx);
-  put_text(record, "open_tx", event.open_tx);
-  put_text(record, "rules", event.rules);
-  put_text(record, "proposal", event.proposal);
-  put_document(record, "input", event.input, {kMaxDocumentBytes});
-  put_document(record, "output", event.output, {kMaxDocumentBytes, true});
-  if (!event.executions.empty()) {
-    AuditMembers output;
-    if (event.output) output = members_of(json::parse(record["output"]));
-    put_texts(output, "executions", event.executions, kMaxDocumentBytes);
-    record["output"] = canonical_text(output);
-  }
-  if (event.error) record["error"] = canonical_text(error_of(*event.error));
-  put_texts(record, "changed", event.changed, kMaxChangedBytes);
-  record["duration_ms"] = std::to_string(event.duration_ms);
-  put_list(record, "capabilities_used", event.capabilities_used);
-  put_list(record, "secrets_used", event.secrets_used);
-  put_document(record, "context", event.context, {kMaxContextBytes});
-  if (event.execution_id.empty()) {
-    const std::string id = ContentId::of(canonical_text(record)).hex();
-    put_text(record, "execution_id", "exec-" + id.substr(0, kExecutionIdDigits));
-  }
-  return record;
-}
-
-AuditMembers members_of(const json& object) {
+AuditMembers AuditMembers::of(const json& object) {
   AuditMembers members;
   for (const auto& [key, value] : object.get_ref<const json::object_t&>()) {
-    members[key] = json_text(value);
+    if (std::find(kChainKeys.begin(), kChainKeys.end(), key) != kChainKeys.end()) continue;
+    members.add(key) += json_text(value);
   }
   return members;
 }
 
-void append_members(std::string& text, AuditMembers::const_iterator from,
-                    AuditMembers::const_iterator to) {
-  for (; from != to; ++from) {
-    append_json_text(text, from->first);
-    text.append(":").append(from->second).append(",");
-  }
+std::string& AuditMembers::add(std::string_view key) {
+  while (placed_ < places_.size() && kChainKeys[placed_] < key) places_[placed_++] = text_.size();
+  text_.push_back(',');
+  append_json_text(text_, key);
+  text_.push_back(':');
+  return text_;
+}
+
+std::string AuditMembers::object() const {
+  std::string object = text_.empty() ? "{" : text_;
+  object.front() = '{';
+  object.push_back('}');
+  return object;
+}
+
+/// The hash is that of the line without the member `hash`, which is then inserted at its place.
+std::string AuditMembers::linked(AuditPosition& position) const {
+  const auto place = [&](size_t key) { return key < placed_ ? places_[key] : text_.size(); };
+  constexpr size_t kChainBytes = 200;
+  std::string line;
+  line.reserve(text_.size() + kChainBytes);
+  line.append(text_, 0, place(1)).append(R"(,"prev":")").append(position.hash.hex()).append("\"");
+  line.append(text_, place(1), place(2) - place(1));
+  line.append(R"(,"seq":)").append(std::to_string(position.seq + 1));
+  line.append(text_, place(2)).append("}\n");
+  line.front() = '{';
+  position = {position.seq + 1, ContentId::of(std::string_view(line).substr(0, line.size() - 1))};
+  line.insert(place(0) + 1, R"("hash":")" + position.hash.hex() + "\",");
+  return line;
+}
+
+AuditMembers audit_members(const AuditEvent& event, int64_t wall_ns) {
+  AuditMembers record;
+  put_text(record, "agent", event.agent);
+  put_text(record, "call_id", event.call_id);
+  put_list(record, "capabilities_used", event.capabilities_used);
+  put_changed(record, event.changed);
+  put_document(record, "context", event.context, {kMaxContextBytes});
+  record.add("duration_ms") += std::to_string(event.duration_ms);
+  put_error(record, event.error);
+  put_text(record, "execution_id", event.execution_id);
+  put_text(record, "goal_id", event.goal_id);
+  put_document(record, "input", event.input, {kMaxDocumentBytes});
+  put_text(record, "kind", to_string(event.kind));
+  put_text(record, "open_tx", event.open_tx);
+  put_output(record, event);
+  // An empty owner is a person; an absent one means that the caller is the owner.
+  if (event.owner) append_field(record.add("owner"), *event.owner);
+  put_text(record, "parent_execution_id", event.parent_execution_id);
+  put_text(record, "proposal", event.proposal);
+  put_text(record, "reason", event.reason);
+  put_text(record, "risk_level", event.risk_level);
+  put_text(record, "rules", event.rules);
+  put_text(record, "schema", "galley.audit-record/1");
+  put_list(record, "secrets_used", event.secrets_used);
+  put_text(record, "session_id", event.session_id);
+  put_text(record, "task_id", event.task_id);
+  put_text(record, "timestamp", rfc3339_utc(wall_ns));
+  put_text(record, "tool", event.tool);
+  put_text(record, "tx", event.tx);
+  if (!event.execution_id.empty()) return record;
+  AuditEvent named = event;
+  named.execution_id = "exec-" + ContentId::of(record.object()).hex().substr(0, kExecutionIdDigits);
+  return audit_members(named, wall_ns);
 }
 
 std::string audit_record(const AuditEvent& event, int64_t wall_ns) {
-  return canonical_text(audit_members(event, wall_ns));
+  return audit_members(event, wall_ns).object();
 }
 
 }  // namespace galley

@@ -74,9 +74,7 @@ void Recorder::build_last() {
   if (!last_) return;
   held_.push_back(audit_members(last_->event, last_->wall_ns));
   last_.reset();
-  for (const auto& member : held_.back()) {
-    held_bytes_ += sizeof(member) + member.first.size() + member.second.size();
-  }
+  held_bytes_ += sizeof(AuditMembers) + held_.back().bytes();
 }
 
 Result<void> Recorder::make_room() {

@@ -622,6 +622,36 @@ TEST_F(AuditTest, RecordsConformToTheirSchema) {
   }
 }
 
+TEST_F(AuditTest, ARecordWithAllMembersIsCanonical) {
+  AuditEvent all = event("x");
+  for (std::string* text : {&all.parent_execution_id, &all.call_id, &all.tool, &all.agent,
+                            &all.task_id, &all.goal_id, &all.session_id, &all.reason,
+                            &all.risk_level, &all.tx, &all.open_tx, &all.rules, &all.proposal}) {
+    *text = "y";
+  }
+  all.owner = "";
+  all.input = std::make_shared<const nlohmann::ordered_json>(nlohmann::ordered_json{{"b", 1}});
+  all.output = all.context = all.input;
+  all.error = ToolError{ToolErrorCode::kRuntime, "reason", "message", nullptr, "cause"};
+  all.capabilities_used = all.secrets_used = all.executions = {"z"};
+  all.changed = {"a", std::string(10'000, 'b')};
+  ASSERT_TRUE(log_.append(all));
+  ASSERT_TRUE(log_.append(audit_record(all, kNow)));  // as the journal of a commit has it
+  std::vector<nlohmann::json> records;
+  for (const std::string& line : lines()) {
+    records.push_back(nlohmann::json::parse(line));
+    EXPECT_EQ(records.back().dump() + "\n", line);
+  }
+  EXPECT_EQ(defects(), "");
+  ASSERT_EQ(records.size(), 2U);
+  constexpr size_t kMembers = 30;  // 27 of the event, and 3 of its place in the chain
+  EXPECT_EQ(records[0].size(), kMembers);
+  for (nlohmann::json& record : records) {
+    for (const char* of_the_chain : {"seq", "prev", "hash"}) record.erase(of_the_chain);
+  }
+  EXPECT_EQ(records[0], records[1]);
+}
+
 TEST_F(AuditTest, RecordsWithFloatsPassVerification) {
   AuditEvent call = event("f");
   call.output = std::make_shared<const nlohmann::ordered_json>(
