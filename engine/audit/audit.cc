@@ -196,7 +196,7 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
   if (!opened && is_no_file(opened.error())) return damaged(opened.error().message);
   if (!opened) return fail(opened.error());
   const auto log = *std::move(opened);
-  GALLEY_ASSIGN(const FileStat stat, log->stat());
+  GALLEY_ASSIGN(const FileStat stat, log->stat_at_open());
   std::optional<AuditHead> head;
   if (!is_new) {
     GALLEY_ASSIGN(head, read_audit_head(head_file));
