@@ -1,6 +1,7 @@
 #include "tools/call_arguments.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -160,11 +161,12 @@ std::optional<json> with_known_names(const json& schema, const json& args, std::
 }
 
 std::optional<std::string> contradiction(const std::string& schema, const json& args) {
-  for (const Names& names : all_synonyms()) {
-    Names given;
-    for (const std::string_view name : names) {
-      if (args.contains(name)) given.push_back(name);
-    }
+  if (!args.is_object()) return {};
+  std::map<const Names*, Names> by_synonyms;
+  for (const auto& [name, value] : args.get_ref<const json::object_t&>()) {
+    if (const Names* names = synonyms_of(name)) by_synonyms[names].push_back(name);
+  }
+  for (const auto& [names, given] : by_synonyms) {
     const auto other = std::find_if(given.begin(), given.end(), [&](std::string_view name) {
       return args[std::string(name)] != args[std::string(given.front())];
     });
