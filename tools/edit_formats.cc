@@ -256,7 +256,7 @@ bool has_only_calls(std::string_view text) {
 }  // namespace
 
 bool is_raw_calls(std::string_view text) {
-  const auto plain = without_thoughts(text);
+  const auto plain = without_asides(text);
   const std::string_view body = trim(plain ? *plain : text, kPlainSpaces);
   const auto has = [&](std::string_view what) { return body.find(what) != std::string_view::npos; };
   const auto has_word = [&](const std::string& word) {

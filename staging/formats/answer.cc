@@ -172,7 +172,8 @@ class LooseJson {
 
 class AnswerDivider {
  public:
-  explicit AnswerDivider(std::string_view text) : document_(text), may_think_(!begins_json(text)) {}
+  explicit AnswerDivider(std::string_view text)
+      : document_(text), may_think_(!begins_json(text)), messages_(find_messages(document_)) {}
 
   Answer run() {
     while (at_ < document_.size()) take();
@@ -255,10 +256,44 @@ class AnswerDivider {
   }
 
   void pass_thought(size_t begin, size_t end) {
-    out_.thoughts.emplace_back(begin, end);
-    at_ = document_.line_at(end - 1) + 1;
-    floor_ = at_;
-    in_header_ = false;
+    out_.asides.emplace_back(begin, end);
+    pass_to(document_.line_at(end - 1) + 1);
+  }
+
+  void pass_to(size_t line) {
+    at_ = floor_ = line;
+    in_header_ = in_hunk_ = false;
+  }
+
+  /// Passes over the message of a mail or a commit that begins here. Inside an edit, none does. An
+  /// edit below the signature of a mail is not read: a program quotes it, or it was added.
+  bool take_message(bool is_body) {
+    while (next_message_ < messages_.size() && messages_[next_message_].begin < at_) {
+      ++next_message_;
+      is_in_mail_ = false;
+    }
+    if (next_message_ >= messages_.size() || messages_[next_message_].begin > at_) return false;
+    const MessageText& message = messages_[next_message_];
+    if (message.is_footer ? !is_in_mail_ : is_body) return false;
+    if (message.is_footer) {
+      const Answer quoted = AnswerDivider(document_.span(at_, message.end)).run();
+      for (const AnswerPart& part : quoted.parts) add_unread(at_ + part.line);
+    } else {
+      for (size_t at = at_ + 1; at < message.body; ++at) {
+        const bool goes_on = document_[at].starts_with(' ') || document_[at].starts_with('\t');
+        if (goes_on) add_aside(at, at + 1);
+      }
+      add_aside(message.body, message.end);
+    }
+    is_in_mail_ = !message.is_footer;
+    ++next_message_;
+    pass_to(message.end);
+    return true;
+  }
+
+  void add_aside(size_t begin, size_t end) {
+    if (trimmed(document_.span(begin, end)).empty()) return;
+    out_.asides.emplace_back(document_.offset(begin), document_.offset(end));
   }
 
   [[nodiscard]] std::string_view text_at(size_t at) const {
@@ -267,20 +302,9 @@ class AnswerDivider {
 
   void take() {
     const std::string_view line = text_at(at_);
-    if (begins_mail(document_, at_)) {
-      message_end_ = message_end(document_, at_);
-      in_message_ = message_end_ || at_ > 0 || is_mail_start(line);
-    }
-    if (in_message_) {
-      in_message_ =
-          message_end_ ? at_ < *message_end_ : line != "---" && !line.starts_with("diff --git ");
-      in_hunk_ = false;
-      if (in_message_ || line == "---") {
-        ++at_;
-        return;
-      }
-    }
-    if (in_hunk_ && is_body_line(line)) {
+    const bool is_body = in_hunk_ && is_body_line(line);
+    if (take_message(is_body)) return;
+    if (is_body) {
       ++at_;
       cover(at_ - 1, at_);
       return;
@@ -608,6 +632,8 @@ class AnswerDivider {
 
   Lines document_;
   bool may_think_;  // false: the tags are in strings of JSON
+  std::vector<MessageText> messages_;
+  size_t next_message_ = 0;
   Answer out_;
   std::vector<std::string_view> missing_tags_;  // closing tags that do not follow
   size_t at_ = 0;
@@ -617,10 +643,9 @@ class AnswerDivider {
   bool was_in_hunk_ = false;  // the line before this one
   bool in_header_ = false;
   bool in_binary_ = false;
-  bool in_message_ = false;
-  std::optional<size_t> message_end_;  // of the newest mail
-  std::vector<UnreadLine> indented_;   // patches in list items
-  std::string_view margin_fence_;      // the signs of the open fence at the left margin
+  bool is_in_mail_ = false;           // below the last message
+  std::vector<UnreadLine> indented_;  // patches in list items
+  std::string_view margin_fence_;     // the signs of the open fence at the left margin
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
   bool is_code_fence_ = false;     // labelled with a language other than that of calls
@@ -661,13 +686,32 @@ void blank(std::string& text, size_t begin, size_t end) {
   std::fill(last - line_ends, last, '\n');
 }
 
-/// Divides a text without thoughts.
+/// Removes the asides that are in fences which show files: there, they are text of the files.
+void remove_shown(std::string_view text, std::vector<std::pair<size_t, size_t>>& asides) {
+  const Lines lines(text);
+  const auto files = fenced_files(lines);
+  std::erase_if(asides, [&](const auto& aside) {
+    const size_t line = lines.line_at(aside.first);
+    const auto next = std::ranges::upper_bound(files, line, {}, &FencedFile::fence);
+    return next != files.begin() && line < std::prev(next)->end;
+  });
+}
+
+/// Divides a text without asides.
 Answer divide_plain(std::string_view text) {
   AnswerDivider divider(text);
   Answer out = divider.run();
   if (!out.parts.empty() || !out.unread.empty()) return out;
   const auto shown = fenced_files(Lines(text));
   if (shown.empty() || (shown.front().is_unclear && !out.calls.empty())) return out;
+  for (const auto& [begin, end] : out.asides) {  // the reader would take a block in a message
+    const Lines aside(text.substr(begin, end - begin));
+    for (size_t at = 0; at < aside.size(); ++at) {
+      if (!is_block_head(aside[at])) continue;
+      out.unread.push_back({Lines(text).line_at(begin) + at, std::string(trimmed(aside[at]))});
+      return out;
+    }
+  }
   out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
   out.unread = divider.indented();
   out.prose.clear();  // prose between shown files is not identified
@@ -689,15 +733,20 @@ EditFormat Answer::format() const {
   return are_same ? first : EditFormat::kAuto;
 }
 
-std::optional<std::string> without_thoughts(std::string_view text) {
+std::optional<std::string> without_asides(std::string_view text) {
   constexpr int kMostPasses = 4;  // without a thought, another one may be outside of edits
   std::optional<std::string> out;
-  if (!has_closing_tag(text)) return out;
   for (int pass = 0; pass < kMostPasses; ++pass) {
-    const Answer answer = AnswerDivider(out ? *out : text).run();
-    if (answer.thoughts.empty()) break;
+    const std::string_view rest = out ? *out : text;
+    const auto messages = find_messages(Lines(rest));
+    const bool has_message =
+        std::ranges::any_of(messages, [](const MessageText& one) { return one.body < one.end; });
+    if (!has_message && !has_closing_tag(rest)) break;
+    Answer answer = AnswerDivider(rest).run();
+    if (answer.parts.empty() && answer.unread.empty()) remove_shown(rest, answer.asides);
+    if (answer.asides.empty()) break;
     if (!out) out = std::string(text);
-    for (const auto& [begin, end] : answer.thoughts) blank(*out, begin, end);
+    for (const auto& [begin, end] : answer.asides) blank(*out, begin, end);
   }
   return out;
 }
@@ -709,15 +758,17 @@ bool has_edits(std::string_view text) {
 }
 
 Answer divide_answer(std::string_view text) {
-  const auto plain = without_thoughts(text);
+  const auto plain = without_asides(text);
   Answer out = divide_plain(plain ? *plain : text);
   if (!plain) return out;
-  // The blanks are prose: they were thoughts.
+  // The blanks are prose: they were asides.
   Answer whole = AnswerDivider(text).run();
-  out.thoughts = std::move(whole.thoughts);
+  out.asides = std::move(whole.asides);
   const Lines lines(text);
-  for (const auto& [begin, end] : out.thoughts) {
-    out.prose.emplace_back(lines.line_at(begin), lines.line_at(end - 1) + 1);
+  for (const auto& [begin, end] : out.asides) {
+    size_t last = lines.line_at(end - 1);
+    while (trimmed(lines[last]).empty()) --last;
+    out.prose.emplace_back(lines.line_at(begin), last + 1);
   }
   std::sort(out.prose.begin(), out.prose.end());
   return out;

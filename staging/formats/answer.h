@@ -47,25 +47,26 @@ struct Answer {
   /// Ranges of lines [begin, end), 0-based, outside of all edits. They do not begin or end with a
   /// blank line or a fence.
   std::vector<std::pair<size_t, size_t>> prose;
-  /// Ranges of bytes [begin, end) of elements in which a model thinks, `<think>…</think>`. Edits
-  /// and calls in them are prose.
-  std::vector<std::pair<size_t, size_t>> thoughts;
+  /// Ranges of bytes [begin, end) in which edits and calls are prose: elements in which a model
+  /// thinks, `<think>…</think>`, and messages of mails and of commits that git shows.
+  std::vector<std::pair<size_t, size_t>> asides;
 
   /// Returns the dialect of all parts; kAuto without parts or with several dialects.
   [[nodiscard]] EditFormat format() const;
 };
 
 /// Divides an answer into its parts. A line inside a hunk, a V4A patch, a SEARCH/REPLACE block or a
-/// JSON document belongs to that edit, even if it looks like the start of another one. A line in
-/// the message of a git mail does not begin an edit either. Takes time linear in the text.
+/// JSON document belongs to that edit, even if it looks like the start of another one. An edit
+/// below the signature of a mail is an unread line. Takes time linear in the text.
 [[nodiscard]] Answer divide_answer(std::string_view text);
 
 /// True if divide_answer() returns a part or an unread line. Stops at the first one.
 [[nodiscard]] bool has_edits(std::string_view text);
 
-/// Returns the text with blanks in the place of thoughts, as long and with as many lines; nullopt
-/// if it has none. Tags inside edits, fences and JSON are text.
-[[nodiscard]] std::optional<std::string> without_thoughts(std::string_view text);
+/// Returns the text with blanks in the place of asides, as long and with as many lines; nullopt if
+/// it has none. Tags and messages inside edits and JSON are text, as are tags inside fences, and
+/// messages inside those that show files.
+[[nodiscard]] std::optional<std::string> without_asides(std::string_view text);
 
 /// A JSON document inside a text.
 struct JsonExtent {

@@ -102,6 +102,263 @@ std::optional<std::string> decoded_body(std::string_view body, TransferEncoding 
   return text;
 }
 
+/// The line without its first `prefix` bytes.
+std::string_view behind(std::string_view line, size_t prefix) {
+  return line.substr(std::min(prefix, line.size()));
+}
+
+/// True for a line that continues the header above it.
+bool goes_on(std::string_view line) { return line.starts_with(' ') || line.starts_with('\t'); }
+
+/// Finds the messages around patches in one pass.
+class MessageFinder {
+ public:
+  explicit MessageFinder(const Lines& document) : document_(document) {}
+
+  std::vector<MessageText> run() {
+    for (size_t at = 0; at < document_.size();) {
+      const std::string_view line = document_[at];
+      const size_t first = std::min(line.find_first_not_of("> \t*|"), line.size() - 1);
+      const bool may_begin = at == 0 || std::string_view("Fct\x1b").find(line[first]) != line.npos;
+      if (!may_begin || first > kMaxPrefix) {
+        track_fence(at++);
+        continue;
+      }
+      prefix_ = line.substr(0, first);
+      if (begins_mail(document_, at, prefix_.size())) {
+        at = take_mail(at);
+      } else if (const size_t body = commit_body(at); body > 0) {
+        at = take_commit(at, body);
+      } else if (const size_t end = tag_end(at); end > 0) {
+        add(at, at + 2, end);
+        at = end;
+      } else {
+        track_fence(at++);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr size_t kMaxPrefix = 32;  // in bytes, so that the time is linear
+
+  /// The line without the prefix and the color code at its start.
+  [[nodiscard]] std::string_view text(size_t at) const {
+    if (at >= document_.size()) return {};
+    const std::string_view line = behind(without_terminator(document_[at]), prefix_.size());
+    if (!line.starts_with("\x1b[")) return line;
+    const size_t end = line.find_first_not_of("0123456789;", 2);
+    return end < line.size() && line[end] == 'm' ? line.substr(end + 1) : line;
+  }
+
+  [[nodiscard]] bool is_blank_at(size_t at) const { return trimmed(text(at)).empty(); }
+
+  /// True if the line has the prefix. `*` is of the graph that git draws; below it is ` ` or `|`.
+  [[nodiscard]] bool has_prefix(size_t at) const {
+    const std::string_view line = document_[at];
+    if (trimmed(line) == trimmed(prefix_)) return true;
+    if (line.size() < prefix_.size()) return trimmed(line).empty();
+    return std::equal(prefix_.begin(), prefix_.end(), line.begin(), [](char wanted, char c) {
+      return c == wanted || (wanted == '*' && (c == ' ' || c == '|'));
+    });
+  }
+
+  void add(size_t begin, size_t body, size_t end) {
+    while (body < end && is_blank_at(body)) ++body;
+    out_.push_back({begin, body, end, false});
+  }
+
+  /// Tracks the fence at the left margin that is open.
+  void track_fence(size_t at) {
+    const std::string_view line = trim_end(document_[at]);
+    if (fence_.empty()) {
+      const bool is_open = line.starts_with("```") || line.starts_with("~~~");
+      if (is_open) fence_ = line.substr(0, line.find_first_not_of(line.front()));
+    } else if (line.starts_with(fence_) && is_blank(line, fence_.substr(0, 1))) {
+      fence_ = {};
+    }
+  }
+
+  /// The line after the last one that may be of the mail that begins here: the next mail or, from
+  /// line `first` on, the end of the fence, in which others may be nested.
+  [[nodiscard]] size_t section_end(size_t begin, size_t first) const {
+    size_t nested = 0;
+    for (size_t at = begin + 1; at < document_.size(); ++at) {
+      if (!has_prefix(at) || begins_mail(document_, at, prefix_.size())) return at;
+      const std::string_view line = trim_end(document_[at]);
+      if (at < first || fence_.empty() || !line.starts_with(fence_)) continue;
+      const bool is_end = is_blank(line, fence_.substr(0, 1));
+      if (is_end && nested == 0) return at;
+      nested += is_end ? -1 : 1;
+    }
+    return document_.size();
+  }
+
+  /// The line after git's list of changed files below a line `---`, in lines [begin, end).
+  [[nodiscard]] std::optional<size_t> list_end(size_t begin, size_t end) const {
+    bool is_below_rule = false;
+    uint64_t left = 0;  // removed and context lines of a hunk that follow
+    for (size_t at = begin; at < end; ++at) {
+      const std::string_view line = text(at);
+      if (line.starts_with("@@ -")) {
+        const auto header = read_hunk_header(line);
+        left = header && header->has_counts ? header->old_count : 0;
+      } else if (left > 0 && (line.starts_with('-') || line.starts_with(' '))) {
+        --left;
+      } else if (line == "---") {
+        is_below_rule = true;
+      } else if (line.starts_with("diff ") || line.starts_with("--- ")) {
+        is_below_rule = false;
+      } else if (is_below_rule && is_of_stat(line)) {
+        while (at < end && text(at).starts_with(' ')) ++at;
+        return at;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// True for a line that begins a patch also in a message, which may have any text.
+  [[nodiscard]] bool begins_patch(size_t at) const {
+    return text(at).starts_with("diff --git ") ||
+           (text(at).starts_with("--- ") && text(at + 1).starts_with("+++ ") &&
+            text(at + 2).starts_with("@@"));
+  }
+
+  /// True for a line that begins a patch below the message, perhaps one that cannot be read.
+  [[nodiscard]] bool begins_any_patch(size_t at) const {
+    const std::string_view line = text(at);
+    const std::string_view next = text(at + 1);
+    return line.starts_with("diff -") || line.starts_with("Index: ") || line.starts_with("@@") ||
+           line.starts_with("Binary files ") || line.starts_with("***************") ||
+           (line.starts_with("--- ") && (next.starts_with("+++ ") || next.starts_with("@@"))) ||
+           (line.starts_with("+++ ") && next.starts_with("@@"));
+  }
+
+  /// The line at which the patch of a mail without a list begins: the first one, or any below a
+  /// line `---`; `end` if it has none.
+  [[nodiscard]] size_t patch_begin(size_t body, size_t end) const {
+    size_t patch = body;
+    size_t below = end;
+    for (; patch < end && !begins_patch(patch); ++patch) {
+      if (text(patch) == "---") below = patch + 1;
+    }
+    while (below < patch && !begins_any_patch(below)) ++below;
+    return std::min(below, patch);
+  }
+
+  size_t take_mail(size_t begin) {
+    size_t end = section_end(begin, document_.size());
+    const bool has_name = is_mail_start(text(begin));
+    bool has_date = false;
+    size_t body = begin + 1;
+    for (; body < end && (goes_on(text(body)) || is_header_line(text(body))); ++body) {
+      has_date = has_date || starts_with_any_case(text(body), "date:");
+    }
+    const auto list = list_end(body, end);
+    end = section_end(begin, list.value_or(body));
+    size_t last = list.value_or(body);
+    if (list) {
+      while (last < end && !begins_any_patch(last)) ++last;
+      if (last == end) last = *list;
+    } else {
+      last = patch_begin(body, end);
+      // Without a patch, the headers may also be words of a model above its edits.
+      if (!has_name && begin == 0 && (last == end || !has_date)) return begin + 1;
+    }
+    add(begin, body, last);
+    return take_footer(last, end);
+  }
+
+  /// Adds the lines below the signature `-- ` of the mail whose patch begins at `begin`. They end
+  /// where another patch begins.
+  size_t take_footer(size_t begin, size_t end) {
+    uint64_t old_left = 0;
+    uint64_t new_left = 0;
+    for (size_t at = begin; at < end && commit_body(at) == 0; ++at) {
+      const std::string_view line = text(at);
+      const char sign = line.empty() ? ' ' : line.front();
+      if (old_left > 0 || new_left > 0) {
+        if (sign != '+' && old_left > 0) --old_left;
+        if (sign != '-' && new_left > 0) --new_left;
+      } else if (line.starts_with("@@ -")) {
+        const auto header = read_hunk_header(line);
+        old_left = header && header->has_counts ? header->old_count : 0;
+        new_left = header && header->has_counts ? header->new_count : 0;
+      } else if (line == "-- " || line == "--") {
+        size_t last = at + 1;
+        while (last < end && !begins_patch(last) && commit_body(last) == 0) ++last;
+        out_.push_back({at + 1, last, last, true});
+        return last;
+      }
+    }
+    return begin;
+  }
+
+  /// The line after the headers of the commit that begins at this line; 0 if none does.
+  [[nodiscard]] size_t commit_body(size_t at) const {
+    constexpr std::string_view kWord = "commit ";
+    constexpr size_t kLeastDigits = 4;  // of `--abbrev`
+    if (!text(at).starts_with(kWord)) return 0;
+    std::string_view name = text(at).substr(kWord.size());
+    const size_t mark = name.find_first_not_of("<>=+-^ ");  // of `--left-right` and similar
+    name.remove_prefix(std::min({mark, name.size(), size_t{2}}));
+    const size_t digits = std::min(name.find_first_not_of("0123456789abcdef"), name.size());
+    if (digits < kLeastDigits) return 0;
+    if (digits < name.size() && std::string_view(" \t\x1b").find(name[digits]) == name.npos) {
+      return 0;
+    }
+    bool has_author = false;
+    for (++at; at < document_.size() && has_prefix(at) && is_commit_header(text(at)); ++at) {
+      has_author = has_author || text(at).starts_with("Author") || text(at).starts_with("author ");
+    }
+    return has_author ? at : 0;
+  }
+
+  /// True for a line below `commit`: `Author: A`, with `--pretty=raw` also `author A`, and what
+  /// gpg says of the signature.
+  static bool is_commit_header(std::string_view line) {
+    const bool is_raw = line.starts_with("tree ") || line.starts_with("parent ") ||
+                        line.starts_with("author ") || line.starts_with("committer ") ||
+                        line.starts_with("encoding ") || line.starts_with("gpgsig ");
+    const bool is_of_signature = line.starts_with(' ') && !line.starts_with("    ");
+    const bool is_named = !line.empty() && to_lower(line[0]) >= 'a' && to_lower(line[0]) <= 'z' &&
+                          line.find(':') != line.npos && !line.starts_with("commit ");
+    return is_raw || is_of_signature || is_named;
+  }
+
+  /// The commit below the message of the tag that begins at this line; 0 if none does.
+  size_t tag_end(size_t tag) {
+    const bool is_tag = text(tag).starts_with("tag ") && text(tag + 1).starts_with("Tagger:");
+    if (!is_tag || tag < without_commit_) return 0;
+    const size_t end = section_end(tag, document_.size());
+    for (size_t at = tag + 2; at < end; ++at) {
+      if (commit_body(at) > 0) return at;
+    }
+    without_commit_ = end;
+    return 0;
+  }
+
+  /// git indents the message, and its notes.
+  size_t take_commit(size_t begin, size_t body) {
+    size_t end = body;
+    for (; end < document_.size() && has_prefix(end); ++end) {
+      const std::string_view line = text(end);
+      if (!line.starts_with("    ") && !is_blank_at(end) && line != "Notes:" &&
+          !line.starts_with("Notes (")) {
+        break;
+      }
+    }
+    add(begin, body, end);
+    return end;
+  }
+
+  const Lines& document_;
+  std::vector<MessageText> out_;
+  std::string_view prefix_;    ///< of the lines of this message: "> ", or blanks
+  std::string_view fence_;     ///< the signs of the open fence
+  size_t without_commit_ = 0;  ///< no commit is between a tag and this line
+};
+
 }  // namespace
 
 bool is_mail_start(std::string_view line) {
@@ -112,18 +369,18 @@ bool is_mail_start(std::string_view line) {
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool begins_mail(const Lines& document, size_t line) {
-  const bool has_envelope = document[line].starts_with("From ");
+bool begins_mail(const Lines& document, size_t line, size_t prefix) {
+  const auto text = [&](size_t at) { return behind(document[at], prefix); };
+  const bool has_envelope = text(line).starts_with("From ");
   if (line != 0 && !has_envelope) return false;
-  if (is_mail_start(without_terminator(document[line]))) return true;
-  if (line != 0 && !trimmed(document[line - 1]).empty()) return false;
+  if (is_mail_start(without_terminator(text(line)))) return true;
+  if (line != 0 && !trimmed(text(line - 1)).empty()) return false;
   bool has_sender = false;
   bool has_subject = false;
   for (size_t at = line + (has_envelope ? 1 : 0); at < document.size(); ++at) {
-    const bool goes_on = document[at].starts_with(' ') || document[at].starts_with('\t');
-    if (!goes_on && !is_header_line(without_terminator(document[at]))) break;
-    has_sender = has_sender || starts_with_any_case(document[at], "from:");
-    has_subject = has_subject || starts_with_any_case(document[at], "subject:");
+    if (!goes_on(text(at)) && !is_header_line(without_terminator(text(at)))) break;
+    has_sender = has_sender || starts_with_any_case(text(at), "from:");
+    has_subject = has_subject || starts_with_any_case(text(at), "subject:");
   }
   return has_sender && has_subject;
 }
@@ -141,26 +398,8 @@ bool starts_with_any_case(std::string_view text, std::string_view wanted) {
                     [](char a, char b) { return to_lower(a) == to_lower(b); });
 }
 
-std::optional<size_t> message_end(const Lines& document, size_t begin) {
-  std::optional<size_t> rule;
-  uint64_t left = 0;  // removed and context lines of a hunk that follow
-  for (size_t at = begin + 1; at < document.size(); ++at) {
-    const std::string_view line = without_terminator(document[at]);
-    if (begins_mail(document, at)) break;
-    if (line.starts_with("@@ -")) {
-      const auto header = read_hunk_header(line);
-      left = header && header->has_counts ? header->old_count : 0;
-    } else if (left > 0 && (line.starts_with('-') || line.starts_with(' '))) {
-      --left;
-    } else if (line == "---") {
-      rule = at;
-    } else if (line.starts_with("diff ") || line.starts_with("--- ")) {
-      rule.reset();
-    } else if (rule && is_of_stat(line)) {
-      return rule;
-    }
-  }
-  return std::nullopt;
+std::vector<MessageText> find_messages(const Lines& document) {
+  return MessageFinder(document).run();
 }
 
 std::optional<std::string> from_hex_escapes(std::string_view text) {

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "staging/text/lines.h"
 
-// Mails with patches: those of `git format-patch`, and mails that a program saved (RFC 5322).
+// Mails with patches: those of `git format-patch`, and mails that a program saved (RFC 5322). And
+// the commits and tags that `git log -p` and `git show` write above their patches.
 
 namespace galley {
 
@@ -15,15 +17,26 @@ namespace galley {
 /// blank.
 [[nodiscard]] bool is_mail_start(std::string_view line);
 /// True if a mail begins at this line: as above, or with the headers `From:` and `Subject:`. Such a
-/// mail is the first one, or a line `From ` below a blank line is before it (mbox, RFC 4155).
-[[nodiscard]] bool begins_mail(const Lines& document, size_t line);
+/// mail is the first one, or a line `From ` below a blank line is before it (mbox, RFC 4155). The
+/// first `prefix` bytes of each line are ignored.
+[[nodiscard]] bool begins_mail(const Lines& document, size_t line, size_t prefix = 0);
 /// Whether the line looks like a header: "From: x", "Date: x".
 [[nodiscard]] bool is_header_line(std::string_view line);
 [[nodiscard]] bool starts_with_any_case(std::string_view text, std::string_view wanted);
 
-/// The line `---` that ends the message of the mail that begins at line `begin`: the first with
-/// git's list of changed files below it. Nothing if the mail has none. A patch above it is quoted.
-[[nodiscard]] std::optional<size_t> message_end(const Lines& document, size_t begin);
+/// A text of people around patches: lines [begin, end), 0-based. An edit in it is quoted.
+struct MessageText {
+  size_t begin = 0;        ///< the first header
+  size_t body = 0;         ///< the first line of its text; `end` if it has none
+  size_t end = 0;          ///< of a mail: where its patch begins
+  bool is_footer = false;  ///< below the signature of the mail before it
+};
+
+/// Finds the messages of mails, commits and tags, in order. Their headers prove that git or a mail
+/// program wrote them. A mail that only has the usual headers is one if a list of changed files is
+/// below a line `---`, or if it has a date and a patch follows. All lines of a message may be
+/// quoted ("> "), indented or colored. Takes time linear in the document.
+[[nodiscard]] std::vector<MessageText> find_messages(const Lines& document);
 
 /// Decodes the quoted-printable or base64 bodies (RFC 2045, 6.7 and 6.8), and those of parts (RFC
 /// 2046, 5.1), of the mails in a document that begins with a mail. A body stays as it is if it

@@ -437,21 +437,9 @@ tl::unexpected<Error> refused_heredoc(const HeredocFile& written) {
                   "call of a tool");
 }
 
-}  // namespace
-
-Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
-                           JsonReader read_json) {
-  if (text.size() > limits::kMaxPatchBytes) {
-    return fail(ErrorKind::kQuota, "limit.patch_size", "the patch is larger than 512 MiB");
-  }
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    return fail(ErrorKind::kInvalid, "edit.not_a_patch",
-                "the document is UTF-16; convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8");
-  }
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  if (auto plain = without_transfer_encoding(text)) text = *std::move(plain);
-  if (auto plain = without_thoughts(text)) text = *std::move(plain);
+/// Reads a text whose asides are blank.
+Result<EditSet> read_plain_edits(std::string text, EditFormat format, const ReadOptions& options,
+                                 JsonReader read_json) {
   const Answer answer = divide_answer(text);
   const bool has_none = answer.parts.empty() && answer.unread.empty();
   const auto read_plain = [&](std::string plain, EditFormat inner_format, const char* rule,
@@ -478,6 +466,42 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
     if (written) return refused_heredoc(*written);
   }
   return read_divided(std::move(text), answer, format, options, read_json);
+}
+
+/// The line of the first edit that a message quotes; nothing if none does.
+std::optional<size_t> edit_in_message(std::string_view text) {
+  const Lines lines(text);
+  for (const MessageText& message : find_messages(lines)) {
+    const Answer quoted = divide_answer(lines.span(message.body, message.end));
+    if (!quoted.parts.empty()) return message.body + quoted.parts.front().line;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
+                           JsonReader read_json) {
+  if (text.size() > limits::kMaxPatchBytes) {
+    return fail(ErrorKind::kQuota, "limit.patch_size", "the patch is larger than 512 MiB");
+  }
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    return fail(ErrorKind::kInvalid, "edit.not_a_patch",
+                "the document is UTF-16; convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8");
+  }
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (auto plain = without_transfer_encoding(text)) text = *std::move(plain);
+  auto plain = without_asides(text);
+  if (!plain) return read_plain_edits(std::move(text), format, options, read_json);
+  auto set = read_plain_edits(*std::move(plain), format, options, read_json);
+  const bool has_none = !set && set.error().reason == "edit.not_a_patch";
+  const auto quoted = has_none ? edit_in_message(text) : std::nullopt;
+  if (!quoted) return set;
+  return fail(ErrorKind::kInvalid, "edit.not_a_patch",
+              "the edits are only in the message of a commit or mail, line " +
+                  std::to_string(*quoted + 1) +
+                  ", and a message is text; to make them, send them without its headers");
 }
 
 namespace {

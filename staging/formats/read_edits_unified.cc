@@ -29,16 +29,8 @@ class UnifiedReader {
   Result<void> run() {
     while (at_ < document_.size()) {
       const std::string_view line = text_at(at_);
-      if (begins_mail(document_, at_)) {
-        message_end_ = message_end(document_, at_);
-        begins_mail_ = at_ > 0 || is_mail_start(line);
-        is_in_message_ = begins_mail_ || message_end_;
-      }
-      is_in_message_ = is_in_message_ && !ends_message(at_);
-      if (is_in_message_) {
-        note_prose(line);
-        ++at_;
-      } else if (line.starts_with("diff --git ")) {
+      begins_mail_ = begins_mail_ || begins_mail(document_, at_);
+      if (line.starts_with("diff --git ")) {
         GALLEY_TRY(read_git_file(line.substr(11)));
       } else if (line.starts_with("diff --cc ") || line.starts_with("diff --combined ")) {
         return unsupported("a combined diff of a merge", "diff against one parent");
@@ -82,15 +74,6 @@ class UnifiedReader {
   tl::unexpected<Error> bad_header(size_t at, std::string_view what) const {
     return fail(ErrorKind::kInvalid, "edit.bad_header",
                 "line " + std::to_string(at + 1) + " of the patch: " + std::string(what));
-  }
-
-  /// True for a line that ends the message of a mail, or begins its patch.
-  [[nodiscard]] bool ends_message(size_t at) const {
-    if (message_end_) return at >= *message_end_;
-    const std::string_view line = text_at(at);
-    return line == "---" || line.starts_with("diff --git ") ||
-           (line.starts_with("--- ") && at + 2 < document_.size() &&
-            text_at(at + 1).starts_with("+++ ") && text_at(at + 2).starts_with("@@"));
   }
 
   [[nodiscard]] bool is_context_hunk(size_t at) const {
@@ -476,8 +459,6 @@ class UnifiedReader {
   BinaryTotals binary_totals_;
   std::string index_name_;
   bool begins_mail_ = false;  ///< a mail began after the last file
-  bool is_in_message_ = false;
-  std::optional<size_t> message_end_;  ///< of the newest mail
   bool has_fence_ = false;
   bool is_in_fence_ = false;
   bool is_hunk_in_fence_ = false;

@@ -291,11 +291,10 @@ TEST(Answers, TagsOfThoughtsInsideEditsAreText) {
   const auto read = read_edits(block, EditFormat::kAuto, {});
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->files.at(0).text_edits.at(0).old_text, "<think>\na\n</think>\n");
-  EXPECT_FALSE(without_thoughts(block).has_value());
-  EXPECT_FALSE(without_thoughts("page.md\n```md\n<think>\na\n</think>\n```\n").has_value());
-  EXPECT_FALSE(without_thoughts("{'path': 'f', 'content': '\n<think>\n</think>'}\n").has_value());
-  EXPECT_FALSE(
-      without_thoughts("<tool_call>\n{}\n<think>\na\n</think>\n</tool_call>\n").has_value());
+  EXPECT_FALSE(without_asides(block).has_value());
+  EXPECT_FALSE(without_asides("page.md\n```md\n<think>\na\n</think>\n```\n").has_value());
+  EXPECT_FALSE(without_asides("{'path': 'f', 'content': '\n<think>\n</think>'}\n").has_value());
+  EXPECT_FALSE(without_asides("<tool_call>\n{}\n<think>\na\n</think>\n</tool_call>\n").has_value());
   const std::string context = kDiff + std::string("<think>\n</think>\n");
   EXPECT_FALSE(read_edits(context, EditFormat::kAuto, {}).has_value())
       << "context without its blank, or a thought";

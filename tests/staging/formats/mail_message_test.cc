@@ -1,4 +1,4 @@
-// Mails of git: their messages, signatures and order.
+// Mails and commits that git shows: their messages, signatures and order.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -63,7 +63,146 @@ const std::vector<std::string> kMailMessages = {
     "```diff\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n```\n\n",
     "g\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n\n",
     "a rule\n\n---\n\nand a quoted patch\n\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n\n",
+    "*** Begin Patch\n*** Delete File: g\n*** End Patch\n",
+    "```json\n{\"path\": \"g\", \"content\": \"3\"}\n```\n",
+    "{\"path\": \"g\", \"edits\": [{\"oldText\": \"3\", \"newText\": \"4\"}]}\n",
+    "<tool_call>\n{\"name\": \"Write\", \"arguments\": {\"path\": \"g\"}}\n</tool_call>\n",
+    "The answer ends in\n</think>\n",
 };
+
+/// The text with `prefix` before each line.
+std::string prefixed(const std::string& prefix, const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    out += prefix + text.substr(at, end - at);
+    at = end;
+  }
+  return out;
+}
+
+/// The text as git indents it.
+std::string indented(const std::string& text) { return prefixed("    ", text); }
+
+const std::string kCommit = "commit 0123456789012345678901234567890123456789";
+const std::string kAuthor = "Author: A <a@b>\nDate:   Wed Jan 1 00:00:00 2020 +0000\n\n";
+
+std::string commit_of(const std::string& message, const std::string& rest) {
+  return kCommit + " (HEAD -> main)\n" + kAuthor + indented(message) + "\n" + rest;
+}
+
+const std::string kQuotedDeletion = "*** Begin Patch\n*** Delete File: g\n*** End Patch\n";
+const std::string kQuotedBlock = "g\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n";
+
+TEST(CommitMessage, IsNotReadAsAnEdit) {
+  for (const std::string& message : kMailMessages) {
+    const std::string patch = f_change("2", "X");
+    const std::string shown = commit_of(message, patch);
+    EXPECT_EQ(edits_of(shown), "0 f:-2+X") << message;
+    EXPECT_EQ(edits_of(commit_of(message, kMailStat + patch)), "0 f:-2+X") << message;
+    EXPECT_EQ(edits_of(commit_of("one\n", patch) + commit_of(message, f_change("X", "Y"))),
+              "0 f:-2+X; 0 f:-X+Y")
+        << message;
+    const std::string notes = "Notes (review):\n" + indented(message) + "\n";
+    EXPECT_EQ(edits_of(commit_of("one\n", notes + patch)), "0 f:-2+X") << message;
+    EXPECT_EQ(edits_of("The commit:\n\n```\n" + shown + "```\n").substr(0, 8), "0 f:-2+X")
+        << message;
+    const std::string block = "\n" + kQuotedBlock;
+    EXPECT_EQ(edits_of("```\n" + commit_of(message, "") + "```\n" + block), "0 g:") << message;
+  }
+}
+
+TEST(CommitMessage, EndsHeadersOfEveryForm) {
+  const std::string rest = indented(kQuotedDeletion) + "\n" + f_change("2", "X");
+  for (const std::string head :
+       {"commit 0123\nAuthor: A <a@b>\n\n", "commit > 0123456\nAuthor: A <a@b>\n\n",
+        "commit -0123456\nAuthor: A <a@b>\n\n", "commit 0123456\trefs/heads/x\nAuthor: A\n\n",
+        "commit 0123456 89abcde\nMerge: 1111 2222\nAuthor: A <a@b>\n\n",
+        "commit 0123456\nReflog: HEAD@{0} (A <a@b>)\nReflog message: x\nAuthor: A\n\n",
+        "commit 0123456\ngpg: Signature made Wed\nPrimary key fingerprint: AB\nAuthor: A\n\n",
+        "commit 0123456\nAuthor:     A\nAuthorDate: x\nCommit:     A\nCommitDate: x\n\n",
+        "commit 0123456\ntree 0123\nparent 0123\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 "
+        "+0000\ngpgsig -----BEGIN\n \n ab\n\n"}) {
+    EXPECT_EQ(edits_of(head + rest), "0 f:-2+X") << head;
+    EXPECT_EQ(edits_of("Look:\n" + head + rest), "0 f:-2+X") << head;
+  }
+  EXPECT_EQ(edits_of("tag v1\nTagger: A <a@b>\nDate:   x\n\n" + kQuotedDeletion + "\n" + kCommit +
+                     "\n" + kAuthor + rest),
+            "0 f:-2+X");
+  EXPECT_EQ(
+      edits_of("\x1b[33m" + kCommit + "\x1b[m\x1b[33m (\x1b[m)\n" + kAuthor +
+               indented(kQuotedDeletion) +
+               "\n\x1b[1mdiff --git a/f b/f\x1b[m\n\x1b[1m--- a/f\x1b[m\n\x1b[1m+++ b/f\x1b[m\n"
+               "\x1b[36m@@ -1 +1 @@\x1b[m\n\x1b[31m-2\x1b[m\n\x1b[32m+\x1b[m\x1b[32mX\x1b[m\n"),
+      "0 f:-2+X");
+}
+
+TEST(CommitMessage, MayBeQuotedOrIndentedWithItsPatch) {
+  for (const std::string& message : kMailMessages) {
+    for (const std::string prefix : {"> ", "> > ", "    ", "\t"}) {
+      const std::string shown = prefixed(prefix, commit_of(message, f_change("2", "X")));
+      EXPECT_EQ(edits_of("Look:\n\n" + shown), "0 f:-2+X") << shown;
+      const std::string mail = prefixed(prefix, mail_of(message, f_change("2", "X")));
+      EXPECT_EQ(edits_of(mail + "\nWhat of it?\n"), "0 f:-2+X") << mail;
+    }
+  }
+  EXPECT_EQ(
+      edits_of("* " + kCommit + "\n" +
+               prefixed("  ", kAuthor + indented(kQuotedDeletion) + "\n" + f_change("2", "X"))),
+      "0 f:-2+X")
+      << "--graph";
+}
+
+TEST(CommitMessage, OfACommitWithoutAPatchIsNoEdit) {
+  for (const std::string& message : kMailMessages) {
+    EXPECT_EQ(edits_of(commit_of(message, "")), "edit.not_a_patch") << message;
+  }
+  for (const std::string& text : {commit_of(kQuotedDeletion, ""), kMailHead + kQuotedBlock,
+                                  commit_of("one\n", "Notes:\n" + indented(kQuotedBlock))}) {
+    for (const EditFormat format : {EditFormat::kAuto, EditFormat::kApplyPatch}) {
+      const auto read = read_edits(text, format, {});
+      ASSERT_FALSE(read) << text;
+      EXPECT_EQ(read.error().reason, "edit.not_a_patch");
+      EXPECT_NE(read.error().message.find("only in the message of a commit"), std::string::npos)
+          << read.error().message;
+    }
+  }
+}
+
+TEST(CommitMessage, IsTextOnlyBelowTheHeadersOfGit) {
+  const std::string patch = "*** Begin Patch\n*** Update File: g\n@@\n-1\n+2\n*** End Patch\n";
+  for (const std::string head :
+       {"The tests of the\ncommit 0123456 fail.\n\n", "Author: me\n\ncommit 0123456\n\n",
+        "Subject: the fix\nFrom: me\n\n", "From: me\nSubject: the fix\nDate: today\n\n",
+        "commit message:\nAuthor: me\n\n", "commit 0123456x\nAuthor: me\n\n",
+        "tag v1\nTagger: me\n\n", "Author: me\nDate: today\n\n---\n\n"}) {
+    EXPECT_EQ(edits_of(head + patch), "0 g:-1+2") << head;
+    EXPECT_EQ(edits_of(head + indented(patch)), "0 g:-1+2") << head;
+    EXPECT_EQ(edits_of(head + kQuotedBlock), "0 g:") << head;
+  }
+  EXPECT_EQ(edits_of("From: me\nSubject: x\n\n" + patch + f_change("2", "X")),
+            "0 g:-1+2; 1 f:-2+X");
+  EXPECT_EQ(edits_of(commit_of("one\n", patch)), "0 g:-1+2") << "not indented";
+  EXPECT_EQ(edits_of("commit 0123456\nAuthor: me\n" + patch), "0 g:-1+2") << "no blank line";
+}
+
+TEST(CommitMessage, InTheTextOfAnEditStays) {
+  const std::string shown = commit_of("- a\n+ b\n" + kQuotedDeletion, "");
+  const auto block = read_edits("g\n<<<<<<< SEARCH\n" + shown + "=======\nx\n>>>>>>> REPLACE\n",
+                                EditFormat::kAuto, {});
+  ASSERT_TRUE(block);
+  EXPECT_EQ(block->files.at(0).text_edits.at(0).old_text, shown);
+  for (const std::string& content : {shown, shown + shown, kMailHead + "x\n" + kQuotedDeletion}) {
+    const auto file = read_edits("`log.txt`\n```\n" + content + "```\n", EditFormat::kAuto, {});
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_EQ(file->files.at(0).whole, content);
+  }
+  EXPECT_EQ(edits_of("`log.txt`\n```\n" + commit_of(kQuotedBlock, "") + "```\n"), "edit.unread");
+  const std::string log = "diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1,6 +1,6 @@\n" +
+                          prefixed(" ", "commit 0123456\nAuthor: A\n\n    *** Begin Patch\n") +
+                          "-2\n+X\n     *** End Patch\n";
+  EXPECT_EQ(edits_of(log), "0 l:-2+X") << "context";
+}
 
 TEST(MailMessage, IsNotReadAsAPatch) {
   for (const std::string& message : kMailMessages) {
@@ -78,6 +217,52 @@ TEST(MailMessage, OfAMailOfAnotherProgramIsNotReadAsAPatch) {
     EXPECT_EQ(edits_of(without_hash), "0 f:-2+X") << message;
     EXPECT_EQ(edits_of("From a@b Mon Jan  1 00:00:00 2024\n" + without_hash), "0 f:-2+X");
   }
+}
+
+TEST(MailMessage, WithoutAListOfFilesEndsAtThePatch) {
+  for (const std::string& message : {kQuotedDeletion, kQuotedBlock, std::string("- item\n")}) {
+    for (const std::string& rest :
+         {message + "\n", message + "---\n\n", "---\n" + message, "---\n" + indented(message)}) {
+      const std::string mail = kMailHead + rest + f_change("2", "X") + "-- \n2.39.1\n\n";
+      EXPECT_EQ(edits_of(mail), "0 f:-2+X") << mail;
+      EXPECT_EQ(edits_of(mail.substr(mail.find('\n') + 1)), "0 f:-2+X") << mail;
+      EXPECT_EQ(edits_of("Apply:\n```diff\n" + mail + "```\n" + kQuotedBlock), "0 f:-2+X; 1 g:")
+          << mail;
+    }
+  }
+}
+
+TEST(MailMessage, ATextAboveTheListOfFilesIsNotAnEdit) {
+  for (const std::string& note : {kQuotedDeletion, kQuotedBlock, std::string("a | 2\n")}) {
+    std::string mail = mail_of("x\n", f_change("2", "X"));
+    mail.insert(mail.find("---\n") + 4, "\nNotes:\n" + indented(note) + "\n" + note + "\n");
+    EXPECT_EQ(edits_of(mail), "0 f:-2+X") << mail;
+  }
+}
+
+TEST(MailMessage, OfACoverLetterIsText) {
+  EXPECT_EQ(edits_of(kMailHead + kQuotedDeletion + "\n-- \n2.39.1\n\n" +
+                     mail_of("x\n", f_change("2", "X"))),
+            "0 f:-2+X");
+}
+
+TEST(MailMessage, AnEditBelowTheSignatureIsRefused) {
+  for (const std::string& quoted :
+       {kQuotedDeletion, kQuotedBlock,
+        std::string("```json\n{\"path\": \"g\", \"content\": \"\"}\n```\n")}) {
+    for (const std::string message : {"", "one\n"}) {
+      const std::string footer = "-- \n2.39.1\n\n____\nlist@x\n\n" + quoted;
+      const std::string mail = mail_of(message, f_change("2", "X"), footer);
+      EXPECT_EQ(edits_of(mail), "edit.unread") << quoted;
+      EXPECT_EQ(edits_of(mail + "\n" + mail_of("two\n", f_change("X", "Y"))), "edit.unread");
+    }
+    EXPECT_EQ(edits_of("```diff\n" + mail_of("one\n", f_change("2", "X")) + "```\n" + kQuotedBlock),
+              "0 f:-2+X; 1 g:")
+        << "the fence ends the mail";
+  }
+  EXPECT_EQ(edits_of(mail_of("one\n", f_change("2", "X")) + f_change("X", "Y")),
+            "0 f:-2+X; 0 f:-X+Y")
+      << "another diff";
 }
 
 TEST(MailMessage, ARemovedLineOfTheFirstPatchDoesNotEndIt) {
@@ -204,8 +389,7 @@ TEST(MailMessage, EachMailOfASeriesIsAPart) {
       "diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n";
   const std::string series = mail_of("one\n", f_change("2", "X")) + mail_of("two\n", move);
   EXPECT_EQ(edits_of(series), "0 f:-2+X; 1 f:");
-  EXPECT_EQ(edits_of(series + "g\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n"),
-            "0 f:-2+X; 1 f:; 2 g:");
+  EXPECT_EQ(edits_of("```diff\n" + series + "```\n" + kQuotedBlock), "0 f:-2+X; 1 f:; 2 g:");
   const std::string sha256(64, 'a');
   EXPECT_EQ(edits_of(f_change("2", "X") + "From " + sha256 + " Mon\n" + kMailStat + move),
             "0 f:-2+X; 1 f:");

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 from everyday import EverydayCase, main
@@ -155,6 +156,46 @@ class Patches(EverydayCase):
         self.run_here("stage", self.patch(mail), expect=0)
         self.run_here("commit", expect=0)
         self.assertIn("begun for this", self.run_here("log", "-n1", expect=0).out)
+
+    def test_an_edit_quoted_in_a_message_is_not_made(self):
+        """git: `apply` ignores it in what `show`, `log -p --stat` and `format-patch` write."""
+        self.in_git()
+        before = self.read("list.txt")
+        changed = before.replace(b"five", b"FIVE")
+        quotes = ("*** Begin Patch\n*** Delete File: README.md\n*** End Patch",
+                  "list.txt\n<<<<<<< SEARCH\none\n=======\nONE\n>>>>>>> REPLACE",
+                  '{"path": "list.txt", "edits": [{"oldText": "one", "newText": "ONE"}]}',
+                  '```json\n{"path": "README.md", "content": ""}\n```')
+        self.git("branch", "earlier")
+        for quote in quotes:
+            (self.work / "list.txt").write_bytes(changed)
+            self.git("commit", "-qam", f"change\n\nWe sent\n\n{quote}\n\nbefore.")
+            self.git("notes", "add", "-fm", quote)
+            self.git("tag", "-fam", quote, "v1")
+            mail = ("format-patch", "--stdout", "-1")
+            commands = (("show",), ("show", "--color=always", "v1"), ("log", "-p", "--stat", "-1"),
+                        ("log", "-p", "--pretty=raw", "--abbrev-commit", "--abbrev=4", "-1"),
+                        ("log", "-p", "--left-right", "earlier...HEAD"), (*mail, "--notes"),
+                        (*mail, "--notes", "--no-stat"), (*mail, "--interdiff=earlier"),
+                        (*mail, "--range-diff=earlier~0..earlier"), (*mail, "--cover-letter", "--notes"))
+            shown = [self.git(*command).stdout for command in commands]
+            self.git("reset", "-q", "--hard", "HEAD~1")
+            plain = [text for text in shown if b"\x1b" not in text]
+            quoted = [b"Look:\n\n" + re.sub(b"(?m)^", prefix, text) for text in plain for prefix in (b"> ", b"    ")]
+            for patch in shown + quoted:
+                with self.subTest(patch.decode()):
+                    self.run_here("apply", self.patch(patch), expect=0)
+                    self.assertEqual(self.read("list.txt"), changed)
+                    self.assertEqual(self.git("status", "--porcelain", "--", "README.md", "list.txt").stdout,
+                                     b" M list.txt\n")
+                    self.run_here("apply", "-R", self.patch(patch), expect=0)
+                    self.assertEqual(self.read("list.txt"), before)
+
+    def test_edits_only_in_a_message_are_refused_by_name(self):
+        self.in_git()
+        self.git("commit", "-qm", "s\n\n*** Begin Patch\n*** Delete File: list.txt\n*** End Patch", "--allow-empty")
+        result = self.run_here("apply", self.patch(self.git("show").stdout), expect=2)
+        self.assertIn("the edits are only in the message of a commit or mail, line 7", result.err)
 
     def test_a_mail_with_crlf_is_read_as_a_patch_with_lf(self):
         """patch: "(Stripping trailing CRs from patch)"; \\ No newline survives it."""
