@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -155,8 +156,8 @@ class SharedMap {
 
   /// Calls `told(key, value in a, value in b)`, in order, for each key that only one map has or
   /// whose values differ. A missing value is null.
-  template <class Told>
-  static void differences(const SharedMap& a, const SharedMap& b, Told&& told) {
+  template <class Told, class Equal = std::equal_to<>>
+  static void differences(const SharedMap& a, const SharedMap& b, Told&& told, Equal equal = {}) {
     Rest one(a.root_.get());
     Rest two(b.root_.get());
     while (!one.is_over() && !two.is_over()) {
@@ -171,7 +172,7 @@ class SharedMap {
         const value_type& x = one.item();
         const value_type& y = two.item();
         const auto order = x.first <=> y.first;
-        if (order == 0 && !(x.second == y.second)) told(x.first, &x.second, &y.second);
+        if (order == 0 && !equal(x.second, y.second)) told(x.first, &x.second, &y.second);
         if (order < 0) told(x.first, &x.second, static_cast<const Value*>(nullptr));
         if (order > 0) told(y.first, static_cast<const Value*>(nullptr), &y.second);
         if (order <= 0) one.pop();

@@ -19,6 +19,7 @@
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
+#include "staging/overlay/view_times.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/early_end.h"
 #include "staging/sandbox/egress_proxy.h"
@@ -359,11 +360,13 @@ Result<int> exec(Session& session) {
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
   GALLEY_ASSIGN(const auto early_end, early_end_of(session, command));
+  const Overlay::Entries before = overlay_of(transaction).entries();
   GALLEY_ASSIGN(const CommandResult result, inner(transaction).run(command));
   view.finish();
   const int status = stopped_exit_status(session, *early_end, result);
   // Saving an unchanged overlay takes longer than the rest of a short command.
-  if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
+  const bool is_changed = !is_shown_alike(before, overlay_of(transaction).entries());
+  if (result.staged_paths > 0 || is_changed) GALLEY_TRY(transaction.save());
   if (session.arguments().exec.commits && result.staged_paths > 0) {
     if (!session.is_json()) say_result(session, result, command.working_directory);
     return commit_effects(session, transaction, result, status);

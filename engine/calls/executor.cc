@@ -6,6 +6,7 @@
 
 #include "engine/calls/secrets.h"
 #include "engine/calls/seen_contents.h"
+#include "staging/overlay/view_times.h"
 #include "tools/call_diff.h"
 #include "tools/json_input.h"
 
@@ -147,7 +148,7 @@ Recorded Executor::process(Admitted&& what, const Place& place) {
   auto allowed = allow(std::move(what));
   Ran ran = allowed ? run(*std::move(allowed), place) : std::move(allowed).error();
   if (place.overlay != nullptr) note_absent(ran.action_.intent, *place.overlay);
-  if (!ran.is_kept() && place.before != nullptr) place.overlay->restore(*place.before);
+  if (!ran.is_kept() && place.before != nullptr) roll_back(*place.overlay, *place.before);
   ran.changes_ = scope.finish();
   return record_result(std::move(ran), place);
 }

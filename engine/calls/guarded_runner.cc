@@ -13,6 +13,7 @@
 #include "staging/fs/user_state.h"
 #include "staging/git/git_files.h"
 #include "staging/git/ignore_files.h"
+#include "staging/overlay/view_times.h"
 #include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/live_run.h"
@@ -115,7 +116,7 @@ class GuardedRunner final : public CommandRunner {
     if (refuse) refuse(before, overlay.entries(), result.refused);
     if (!options_.who.is_alone()) refuse_denied(before, overlay, result);
     if (result.refused.empty()) return result;
-    overlay.restore(before);
+    roll_back(overlay, before);
     result.effects_staged = false;
     result.staged_paths = 0;
     return result;

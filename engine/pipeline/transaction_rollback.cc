@@ -12,6 +12,7 @@
 #include "engine/stages/savepoints.h"
 #include "engine/stages/stored_stage.h"
 #include "staging/overlay/staged_step.h"
+#include "staging/overlay/view_times.h"
 
 namespace galley {
 
@@ -77,7 +78,7 @@ Result<std::vector<std::string>> Transaction::rollback_execution(const std::stri
     if (plan.changes_nothing) {
       return nothing_to_take_back(execution, "is taken back already: nothing of it is staged");
     }
-    state_->overlay.restore(std::move(plan.entries));
+    roll_back(state_->overlay, plan.entries);
     taken = ids_of(steps, plan.taken);
     event.executions = taken;
     ordered_json merged;
@@ -140,7 +141,7 @@ Result<void> Transaction::rollback_to(const std::string& name) {
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());
     GALLEY_ASSIGN(Overlay::Entries entries, entries_at_savepoint(*stage, name));
-    state_->overlay.restore(std::move(entries));
+    roll_back(state_->overlay, entries);
     return {};
   });
   GALLEY_TRY(passed);

@@ -20,6 +20,7 @@
 #include "staging/fs/replace_file.h"
 #include "staging/fs/user_state.h"
 #include "staging/git/git_files.h"
+#include "staging/overlay/view_times.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/layer_objects.h"
 #include "staging/sandbox/resolve_program.h"
@@ -182,7 +183,8 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRe
   const auto earlier = folder.note();
   if (!earlier) {
     GALLEY_TRY(erase_layer(folder.directory(), *RelPath::parse("upper")));
-    GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
+    GALLEY_ASSIGN(const Overlay::Entries shown, shown_entries(state_->overlay));
+    GALLEY_TRY(write_basis(folder, shown));
     GALLEY_TRY(write_start_refs(folder, workspace.place.path));
   }
   note.tx = state_->id;

@@ -20,6 +20,7 @@
 #include "staging/fs/directory.h"
 #include "staging/fs/user_state.h"
 #include "staging/git/git_files.h"
+#include "staging/overlay/view_times.h"
 
 namespace galley {
 namespace {
@@ -132,9 +133,8 @@ std::vector<std::string> changed_by(const Overlay::Entries& captured,
 }
 
 /// Returns the changes of the run since it began, or since its last checkpoint.
-Result<StagedStep> step_of(const RunNote& note, const RunFolder& folder,
-                           const StateDirectory& state, const Overlay::Entries& captured) {
-  GALLEY_ASSIGN(const Overlay::Entries basis, settled_basis(folder, state));
+StagedStep step_of(const RunNote& note, const Overlay::Entries& basis,
+                   const Overlay::Entries& captured) {
   StagedStep step{note.execution, "run", {}};
   const auto add = [&step](const RelPath& path, const Node& before, const Node& after) {
     Change change;
@@ -210,17 +210,27 @@ Result<void> Transaction::collect_run() {
     return {};
   }
   RunReport report = report_of(*note, capture);
-  const bool is_news = state_->overlay.entries() != capture.entries;
+  Overlay next = state_->overlay.reading_view();
+  next.restore(capture.entries);
+  Overlay::Entries basis;
+  if (is_over) {
+    // The next command no longer has the view in which this run made its outputs.
+    GALLEY_ASSIGN(basis, settled_basis(*folder, place));
+    next.restore(basis);
+    roll_back(next, capture.entries);
+  }
+  const bool is_news = state_->overlay.entries() != next.entries() ||
+                       (is_over && !is_shown_alike(state_->overlay.entries(), next.entries()));
   if (is_over || is_news) {
     // The run's agent stages the changes, even if another agent resumes the transaction.
     TransactionOptions who;
     who.agent = note->agent;
     if (is_over) {
-      GALLEY_ASSIGN(StagedStep step, step_of(*note, *folder, place, capture.entries));
+      StagedStep step = step_of(*note, basis, capture.entries);
       if (!step.changes.empty()) state_->keep_step(std::move(step));
     }
     const auto stage = [&](AuditEvent&) -> Result<void> {
-      if (is_news) state_->overlay.restore(std::move(capture.entries));
+      if (is_news) state_->overlay.restore(next.entries());
       return {};
     };
     Action action = capture_action(*note, report, !is_over);

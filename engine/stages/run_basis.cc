@@ -90,7 +90,8 @@ Result<bool> is_committed(const StateDirectory& state, const Checkpoint& checkpo
 Result<void> write_basis(const RunFolder& folder, const Overlay::Entries& staged) {
   Overlay::Entries basis;
   for (const auto& [path, entry] : staged) {
-    if (entry.before != entry.now) basis.emplace(path, entry);
+    const bool is_restored = entry.written.ns != 0;  // a view shows it, too
+    if (entry.before != entry.now || is_restored) basis.emplace(path, entry);
   }
   return replace_basis(folder, basis);
 }

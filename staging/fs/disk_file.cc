@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <limits>
 
 namespace galley {
 namespace {
@@ -43,8 +44,16 @@ FileKind kind_of(unsigned mode) {
   return FileKind::kOther;
 }
 
+/// Times outside of the years 1678 to 2261 become the nearest one within.
 int64_t to_ns(const struct statx_timestamp& time) {
-  return time.tv_sec * kNsPerSecond + time.tv_nsec;
+  constexpr int64_t kMostSeconds = std::numeric_limits<int64_t>::max() / kNsPerSecond - 1;
+  return std::clamp<int64_t>(time.tv_sec, -kMostSeconds, kMostSeconds) * kNsPerSecond +
+         time.tv_nsec;
+}
+
+timespec to_timespec(int64_t ns) {
+  const int64_t rest = (ns % kNsPerSecond + kNsPerSecond) % kNsPerSecond;  // before 1970, too
+  return {(ns - rest) / kNsPerSecond, rest};
 }
 
 class DiskFile final : public WritableFile {
@@ -68,7 +77,7 @@ class DiskFile final : public WritableFile {
     return check(fchown(fd(), uid, gid), "cannot set owner of");
   }
   Result<void> set_modified(int64_t mtime_ns) override {
-    const timespec times[2] = {{0, UTIME_OMIT}, {mtime_ns / kNsPerSecond, mtime_ns % kNsPerSecond}};
+    const timespec times[2] = {{0, UTIME_OMIT}, to_timespec(mtime_ns)};
     return check(futimens(fd(), times), "cannot set the times of");
   }
   Result<std::vector<ExtendedAttribute>> attributes() override;

@@ -261,6 +261,7 @@ Result<void> Overlay::read_again(const RelPath& path) {
     const bool is_only_read = touch.path == path && touch.held == touch.on_disk;
     if (is_only_read) touch.held = touch.on_disk = read->now;
   }
+  if (read->before == old.before) read->written = old.written;
   changing().insert_or_assign(path, *std::move(read));
   return {};
 }

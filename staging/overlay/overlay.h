@@ -159,6 +159,12 @@ class Overlay {
     Change::WriteTime written = {};         ///< of `now`
     bool operator==(const Entry&) const = default;
   };
+  /// Compares the times, too, which == leaves out.
+  struct EqualWithTimes {
+    bool operator()(const Entry& a, const Entry& b) const {
+      return a == b && a.written.ns == b.written.ns;
+    }
+  };
   using Entries = SharedMap<RelPath, Entry>;
   /// The state for restore(), used by savepoints, forks and the stage file. A copy takes constant
   /// time.

@@ -30,6 +30,11 @@ Node keeping_owner(const Overlay::Entry& entry, Node node) {
   return node;
 }
 
+/// Gives a file that is only moved, or gets another mode, the time that it has on disk.
+void keep_time(Overlay::Entry& entry) {
+  if (entry.written.ns == 0) entry.written.ns = entry.base.mtime_ns;
+}
+
 }  // namespace
 
 // --- writing --------------------------------------------------------------------------------
@@ -257,6 +262,7 @@ Result<void> Overlay::set_mode(const RelPath& path, uint32_t mode) {
     return wrong_kind(path, entry->now.kind);
   }
   GALLEY_TRY(keep_base_content(path, *entry));
+  keep_time(*entry);
   entry->now.mode = mode & kPermissionBits;
   return {};
 }
@@ -299,7 +305,8 @@ Result<void> Overlay::take(const RelPath& from, const RelPath& to, bool keep_sou
   GALLEY_TRY(keep_base_content(to, *target));
   GALLEY_TRY(make_parents(to));
   target->now = keeping_owner(*target, node);
-  target->written = source->written;
+  keep_time(*source);
+  target->written = keep_source ? now() : source->written;  // as cp and mv do
   note_created(to);
   if (node.kind == FileKind::kDirectory) {
     if (!keep_source) source->now = Node{};

@@ -110,7 +110,7 @@ void add_entry(std::string& out, const RelPath& path, const Overlay::Entry& entr
   if (entry.renamed_from) append_name(out, entry.renamed_from->str());
   out.push_back('\t');
   if (entry.copied_from) append_name(out, entry.copied_from->str());
-  const bool has_time = entry.written.ns != 0 && entry.before != entry.now;
+  const bool has_time = entry.written.ns != 0;
   if (entry.listing || has_time) out.append("\t");
   if (entry.listing) out.append(entry.listing->hex());
   if (has_time) {
@@ -206,7 +206,8 @@ std::string encode_more_entries(AppendableEntries& known, const Overlay::Entries
         if (entry != nullptr) return;
         append_name(out, path.str());
         out.append("\t\n");
-      });
+      },
+      Overlay::EqualWithTimes());
   known.entries = now;
   if (out.empty()) return out;
   known.last_line = closing_line(known.last_line, out);

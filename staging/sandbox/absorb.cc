@@ -14,6 +14,7 @@
 #include "staging/fs/directory.h"
 #include "staging/fs/posix_acl.h"
 #include "staging/overlay/staged_step.h"
+#include "staging/overlay/view_times.h"
 #include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/layer_objects.h"
 #include "staging/sandbox/live_run.h"
@@ -527,6 +528,7 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
   if (is_unreadable && (stat.nlink > 1 || rules_.copies_contents)) {
     GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
   }
+  if (is_same) note_rewritten(overlay_, path, stat.mtime_ns);
   return is_same ? refuse_over_save(path) : put(path, found, now, stat.mtime_ns);
 }
 
@@ -836,6 +838,7 @@ Result<void> Absorption::copy_output(const RelPath& path) {
     GALLEY_ASSIGN(const auto to,
                   scratch_.open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
     GALLEY_TRY(copy_bytes(*from, *to, look.size));
+    GALLEY_TRY(to->set_modified(look.mtime_ns));
     GALLEY_TRY(to->set_mode(look.mode & kPermissionBits));
   } else if (is_whiteout(*at.directory, at.name)) {
     return make_whiteout(scratch_, path);

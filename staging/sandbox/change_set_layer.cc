@@ -30,6 +30,10 @@ bool changes_kind(const Change* before, const Change* after) {
   return !was_directory || !is_directory;
 }
 
+bool is_shown_alike(const Change& a, const Change& b) {
+  return a.after == b.after && a.written.ns == b.written.ns;
+}
+
 /// Visits two sorted change sets in parallel; an absent partner is a null pointer.
 template <class Visit>
 void side_by_side(const ChangeSet& left, const ChangeSet& right, Visit visit) {
@@ -46,6 +50,12 @@ void side_by_side(const ChangeSet& left, const ChangeSet& right, Visit visit) {
 
 }  // namespace
 
+ContentId view_id(const ChangeSet& changes) {
+  std::string text = change_set_id(changes).hex();
+  for (const Change& change : changes) text += ' ' + std::to_string(change.written.ns);
+  return ContentId::of(text);
+}
+
 ChangeSetLayer::ChangeSetLayer(std::unique_ptr<WritableDirectory> directory,
                                const Directory& workspace)
     : directory_(std::move(directory)), workspace_(&workspace) {}
@@ -59,7 +69,7 @@ bool ChangeSetLayer::is_hidden_above(const RelPath& path) const {
 }
 
 Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& store) {
-  const ContentId id = change_set_id(changes);
+  const ContentId id = view_id(changes);
   if (has_root_ && id == shown_id_) return {};
   if (!has_root_) {
     GALLEY_TRY(set_root_like(*directory_, *workspace_, false));
@@ -71,7 +81,7 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
   late_modes_.clear();
   std::vector<const Change*> gone;
   side_by_side(shown_, changes, [&](const Change* before, const Change* after) {
-    const bool is_same = before != nullptr && after != nullptr && before->after == after->after;
+    const bool is_same = before != nullptr && after != nullptr && is_shown_alike(*before, *after);
     const RelPath& path = (before != nullptr ? before : after)->path;
     if (!is_same && changes_kind(before, after)) reset_.insert(path.str());
     if (before != nullptr && after == nullptr) gone.push_back(before);
@@ -84,7 +94,7 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
   std::vector<const Change*> fresh;
   side_by_side(before, changes, [&](const Change* old, const Change* now) {
     if (now == nullptr) return;
-    const bool is_same = old != nullptr && old->after == now->after;
+    const bool is_same = old != nullptr && is_shown_alike(*old, *now);
     if (!is_same || is_below_reset(now->path)) fresh.push_back(now);
   });
   for (const Change* change : fresh) GALLEY_TRY(write(*change, store));
@@ -186,7 +196,8 @@ Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& chang
       GALLEY_ASSIGN(const auto file,
                     directory_->open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
       GALLEY_TRY(store.write(change.after.content, *file));
-      return file->set_mode(change.after.mode);
+      GALLEY_TRY(file->set_mode(change.after.mode));
+      return change.written.ns == 0 ? Result<void>() : file->set_modified(change.written.ns);
     }
     case FileKind::kAbsent:
     case FileKind::kOther:

@@ -16,8 +16,12 @@
 
 namespace galley {
 
+/// The hash that names what a view shows: the changes, and the times of their files.
+[[nodiscard]] ContentId view_id(const ChangeSet& changes);
+
 /// A directory that overlayfs mounts over the workspace to show a change set: changed files as
 /// files, deletions as whiteouts, unchanged paths absent (kernel documentation, overlayfs.rst).
+/// A file has the time at which it was written, so make rebuilds what is older than its source.
 ///
 /// Invariant: after show() has succeeded, workspace plus layer equals the proposed tree.
 /// Ownership: owns the directory's handle; borrows the workspace.
@@ -30,7 +34,7 @@ class ChangeSetLayer {
   /// Makes the layer show these changes; writes only what differs from the last call. After an
   /// Error the layer shows no change set and must not be used again.
   Result<void> show(const ChangeSet& changes, const ContentStore& store);
-  /// The id of the change set that the layer shows.
+  /// The view_id() of the change set that the layer shows.
   [[nodiscard]] const ContentId& shown() const { return shown_id_; }
 
  private:

@@ -278,10 +278,10 @@ Result<void> remove_layer_home(const std::string& path) {
   return erase_home(path);
 }
 
-Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Overlay& overlay) {
-  const ChangeSet changes = overlay.changes();
+Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const ChangeSet& changes,
+                                                                      const ContentStore& store) {
   if (changes.empty()) return std::shared_ptr<const Layer>();
-  const ContentId id = change_set_id(changes);
+  const ContentId id = view_id(changes);
   const std::lock_guard lock(mutex_);
   for (const auto& layer : layers_) {
     if (layer->layer.shown() == id) return layer;
@@ -296,7 +296,7 @@ Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Over
   } else {
     GALLEY_ASSIGN(layer, make_layer());
   }
-  GALLEY_TRY(layer->layer.show(changes, *overlay.store()));
+  GALLEY_TRY(layer->layer.show(changes, store));
   layers_.push_back(layer);
   return layer;
 }

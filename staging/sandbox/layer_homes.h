@@ -120,9 +120,10 @@ class LayerCache {
   LayerCache(const LayerHome& home, const Directory& workspace)
       : home_(&home), workspace_(&workspace) {}
 
-  /// Returns a layer that shows the tree that `overlay` proposes, or null when it proposes nothing.
-  /// The layer does not change while the pointer is held.
-  Result<std::shared_ptr<const Layer>> layer_of(const Overlay& overlay);
+  /// Returns a layer that shows these changes, or null when there are none. The layer does not
+  /// change while the pointer is held.
+  Result<std::shared_ptr<const Layer>> layer_of(const ChangeSet& changes,
+                                                const ContentStore& store);
 
  private:
   Result<std::shared_ptr<Layer>> make_layer();

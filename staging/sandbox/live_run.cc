@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
+#include "staging/overlay/view_times.h"
 #include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/host_folders.h"
@@ -62,17 +63,24 @@ Result<LiveEnds> make_input_pipe() {
   return LiveEnds{high(ends[1]), high(ends[0])};
 }
 
-/// Makes the layer of the staged changes; nothing if there are none.
-Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay,
-                                  const Directory& workspace) {
+/// Makes the layers of the staged changes and of the restored files, with the scratch layer between
+/// them.
+Result<std::vector<std::string>> lower_layers(const LiveHomes& homes, const Overlay& overlay,
+                                              const Directory& workspace) {
   GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
   GALLEY_TRY(erase_layer(*lower, known(kLiveFolder)));
-  if (overlay.changes().empty()) return std::string();
+  std::vector<std::string> lowers = {homes.lower + "/scratch"};
+  const ChangeSet changes = overlay.changes();
+  GALLEY_ASSIGN(const ChangeSet restored_set, restored_files(overlay));
+  if (changes.empty() && restored_set.empty()) return lowers;
   GALLEY_ASSIGN(const LayerHome live, LayerHome::open(homes.lower + "/" + kLiveFolder));
   GALLEY_TRY(live.directory().make_directory(known("changes"), kPrivateDirectory));
   LayerCache layers(live, workspace);
-  GALLEY_ASSIGN(const auto layer, layers.layer_of(overlay));
-  return layer == nullptr ? std::string() : layer->path;
+  GALLEY_ASSIGN(const auto layer, layers.layer_of(changes, *overlay.store()));
+  GALLEY_ASSIGN(const auto restored, layers.layer_of(restored_set, *overlay.store()));
+  if (layer != nullptr) lowers.insert(lowers.begin(), layer->path);
+  if (restored != nullptr) lowers.push_back(restored->path);
+  return lowers;
 }
 
 /// Adds the fields of a live run to the request of a command.
@@ -172,9 +180,8 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRe
                                                 const Directory& workspace) {
   GALLEY_TRY(prepare_live_layers(options.homes, workspace));
   GALLEY_TRY(prepare_host_layers(options.layers));
-  GALLEY_ASSIGN(const std::string changes, changes_layer(options.homes, overlay, workspace));
-  if (!changes.empty()) request.lowers.push_back(changes);
-  request.lowers.push_back(options.homes.lower + "/scratch");
+  GALLEY_ASSIGN(const auto lowers, lower_layers(options.homes, overlay, workspace));
+  request.lowers.insert(request.lowers.end(), lowers.begin(), lowers.end());
   complete(request, options);
   GALLEY_ASSIGN(LiveEnds channel, make_channel());
   LiveEnds input;

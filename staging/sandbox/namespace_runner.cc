@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "staging/overlay/view_times.h"
 #include "staging/sandbox/egress_proxy.h"
 #include "staging/sandbox/request_builder.h"
 
@@ -16,11 +17,14 @@ NamespaceRunner::NamespaceRunner(const Parts& parts, std::optional<WaitingProces
 Result<CommandResult> NamespaceRunner::run(const Command& command, Overlay& overlay,
                                            SandboxRequest request) {
   GALLEY_TRY(pool_.take_failure());
-  GALLEY_ASSIGN(const auto changes, layers_.layer_of(overlay));
+  GALLEY_ASSIGN(const ChangeSet restored_set, restored_files(overlay));
   GALLEY_ASSIGN(const RetentionSet retained, retain(command, overlay, request));
+  GALLEY_ASSIGN(const auto changes, layers_.layer_of(overlay.changes(), *overlay.store()));
+  GALLEY_ASSIGN(const auto restored, layers_.layer_of(restored_set, *overlay.store()));
   GALLEY_ASSIGN(const RelPath directory, pool_.take_directory());
   if (changes != nullptr) request.lowers.push_back(changes->path);
   request.lowers.push_back(parts_.homes.scratch_path());
+  if (restored != nullptr) request.lowers.push_back(restored->path);
   request.upper_home = parts_.homes.upper().path() + "/" + directory.str();
   ExitingProcess helper;
   auto result = run_in(directory, command, overlay, request, helper);
@@ -57,7 +61,7 @@ Result<RetentionSet> NamespaceRunner::retain(const Command& command, Overlay& ov
   const std::string& given = parts_.keep_home;
   const std::string home = given.empty() ? parts_.homes.upper().path() + "/keep" : given;
   GALLEY_ASSIGN(const FileStat root, parts_.workspace.stat(RelPath::root()));
-  GALLEY_ASSIGN(RetentionSet retained, RetentionSet::take(home, command, root, parts_.clock));
+  GALLEY_ASSIGN(const RetentionSet retained, RetentionSet::take(home, command, root, parts_.clock));
   request.keep_from = retained.paths();
   for (const RelPath& path : command.keep) {
     request.keep_to.push_back(request.workspace + "/" + path.str());

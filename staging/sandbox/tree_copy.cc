@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file_mode.h"
+#include "staging/overlay/view_times.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
@@ -54,6 +55,7 @@ Result<void> copy_bytes(File& from, WritableFile& to, uint64_t size) {
 Result<TreeCopy> TreeCopy::make(Overlay& overlay, const std::string& workspace,
                                 const WritableDirectory& target, const TreeCopySources& sources) {
   TreeCopy copy(target);
+  GALLEY_ASSIGN(copy.restored_, restored_files(overlay));
   GALLEY_TRY(copy.copy_directory(overlay, RelPath::root(), sources.owner));
   OpenDirectories scratch(sources.scratch);
   GALLEY_TRY(copy.copy_scratch(overlay, scratch, RelPath::root(), sources.owner));
@@ -127,9 +129,14 @@ Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const No
   if (is_changed) {
     GALLEY_ASSIGN(const Content content, overlay.read(path));
     GALLEY_TRY(to->write_at(0, *content));
+    const int64_t written_ns = entry->second.written.ns;
+    if (written_ns != 0) GALLEY_TRY(to->set_modified(written_ns));
   } else {
     GALLEY_ASSIGN(const auto from, overlay.workspace().open_file(path));
+    GALLEY_ASSIGN(const FileStat stat, from->stat());
     GALLEY_TRY(copy_bytes(*from, *to, node.size));
+    const Change* const restored = find_change(restored_, path);
+    GALLEY_TRY(to->set_modified(restored != nullptr ? restored->written.ns : stat.mtime_ns));
   }
   return to->set_mode(node.mode);
 }
@@ -178,6 +185,7 @@ Result<void> TreeCopy::copy_output(const Directory& scratch, const DirectoryEntr
   GALLEY_ASSIGN(const auto to,
                 target_->open_writable_file(path, OpenMode::kCreateNew, kPrivateFile));
   GALLEY_TRY(copy_bytes(*from, *to, stat.size));
+  GALLEY_TRY(to->set_modified(stat.mtime_ns));
   return to->set_mode(stat.mode);
 }
 

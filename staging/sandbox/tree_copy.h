@@ -21,6 +21,7 @@ struct TreeCopySources {
 
 /// A complete copy of the proposed tree, for machines that cannot mount an overlay.
 ///
+/// Files keep the times of the workspace, or those at which they were written in the transaction.
 /// `.galley` and `.sage` are left out. `.git` is a link to the workspace's own, which the command
 /// can only read. Git-ignored files are copied, too: a build may need them.
 ///
@@ -53,6 +54,7 @@ class TreeCopy {
                              const WritableDirectory& upper);
 
   const WritableDirectory* target_;
+  ChangeSet restored_;                    ///< restored_files()
   std::map<std::string, FileStat> made_;  ///< by path, the state after the copy
   std::map<std::string, FileStat> seen_;
   int64_t racy_from_ns_ = 0;

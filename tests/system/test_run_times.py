@@ -1,11 +1,15 @@
-"""Published files keep the order in which a program wrote them, because make relies on it.
+"""Published files, and those in the views of commands, keep the order in which they were written, because make relies
+on it.
 
 Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
+import json
+import os
 import shutil
 import subprocess
 
 import hostile
+from support import GALLEY
 from test_run import RunCase
 
 # A source, a file generated from it, and a file generated from that. The order is not alphabetical.
@@ -65,6 +69,157 @@ class Order(RunCase):
         grammar, mid, out = ((self.work / name).stat().st_mtime_ns for name in NAMES)
         self.assertLess(mid, out)
         self.assertLess(out, grammar)
+
+
+class ViewCase(RunCase):
+    """A source and its product, by names that sort the other way than they are written."""
+
+    def setUp(self):
+        super().setUp()
+        self.git("init", "-q")
+        (self.work / ".gitignore").write_text("built/\n")
+        (self.work / "a_source").write_text("one\n")
+
+    def exec(self, script, expect=0):
+        ran = self.galley("exec", "--begin", "--", "sh", "-ec", script, expect=expect)
+        return ran.stdout.decode()
+
+    def run_again(self, script):
+        """Runs the script in one run after the other, in the same transaction."""
+        resumed = [["--resume", one["tx"]] for one in self.open_transactions()]
+        return self.galley("run", "--keep", *sum(resumed, []), "--", "sh", "-ec", script, expect=0).stdout.decode()
+
+    def write(self, text):
+        self.galley("call", "Write", json.dumps({"file_path": str(self.work / "a_source"), "content": text}), expect=0)
+
+    def doors(self):
+        for door in (self.exec, self.run_again):
+            yield door
+            self.galley("rollback", expect=0)
+
+    def assert_newer(self, newer, older, door=None):
+        self.assertEqual((door or self.exec)(f"find {newer} -newer {older}"), newer + "\n")
+
+
+class StagedFiles(ViewCase):
+    def test_a_source_that_was_written_after_its_product_is_newer(self):
+        for door in self.doors():
+            door("cp a_source b_product")
+            door("echo two > a_source")
+            self.assert_newer("a_source", "b_product", door)
+
+    def test_a_source_that_a_tool_wrote_after_its_product_is_newer(self):
+        self.exec("cp a_source b_product")
+        self.write("two\n")
+        self.assert_newer("a_source", "b_product")
+
+    def test_a_source_that_another_program_saved_after_its_product_is_newer(self):
+        for door in self.doors():
+            door("cp a_source b_product")
+            (self.work / "a_source").write_text("saved\n")
+            self.assert_newer("a_source", "b_product", door)
+
+    def test_a_product_that_was_made_again_with_the_same_bytes_is_newer(self):
+        self.exec("cp a_source source; echo same > product")
+        self.exec("echo two > source")
+        self.exec("echo same > product; echo x > log")
+        self.assert_newer("product", "source")
+
+    def test_a_file_may_have_any_time(self):
+        for time in ("@-1000.5", "2300-01-01", "1600-01-01"):
+            for door in self.doors():
+                door(f"echo a > z; touch -d {time} z")
+                self.assertEqual(door("cat z"), "a\n")
+
+    def test_files_have_the_same_time_in_each_command(self):
+        for door in self.doors():
+            door("echo two > a_source; echo new > made")
+            self.galley("call", "Bash", '{"command": "chmod 755 README.md"}', expect=0)
+            first, second = (door("stat -c %n:%.Y a_source made README.md") for _ in range(2))
+            self.assertEqual(first, second)
+
+
+class RestoredFiles(ViewCase):
+    """A file that has the workspace's content again is newer than what was made from the content before."""
+
+    BUILD = "mkdir -p built; cp a_source built/product"
+
+    def assert_restored(self, door=None):
+        self.assert_newer("a_source", "built/product", door)
+        self.assertEqual((door or self.exec)("cat a_source"), "one\n")
+
+    def test_after_a_rollback_to_a_savepoint(self):
+        self.galley("begin", expect=0)
+        self.galley("savepoint", "start", expect=0)
+        self.exec("echo two > a_source")
+        self.exec(self.BUILD)
+        self.galley("rollback", "--to", "start", expect=0)
+        self.assert_restored()
+
+    def test_after_a_rollback_of_one_command(self):
+        self.exec("echo other > other")
+        staged = self.exec_id("echo two > a_source")
+        self.exec(self.BUILD)
+        self.galley("rollback", "--execution", staged, expect=0)
+        self.assert_restored()
+
+    def exec_id(self, script):
+        self.exec(script)
+        records = (self.work / ".galley/audit.jsonl").read_text().splitlines()
+        return [one["execution_id"] for one in map(json.loads, records) if one.get("execution_id")][-1]
+
+    def test_after_a_rollback_to_an_older_staged_content(self):
+        self.exec("echo older > a_source")
+        self.galley("savepoint", "older", expect=0)
+        self.exec("echo two > a_source")
+        self.exec(self.BUILD)
+        self.galley("rollback", "--to", "older", expect=0)
+        self.assert_newer("a_source", "built/product")
+
+    def test_after_a_tool_wrote_the_old_text(self):
+        self.galley("begin", expect=0)
+        self.write("two\n")
+        self.exec(self.BUILD)
+        self.write("one\n")
+        self.assert_restored()
+
+    def test_after_a_command_wrote_the_old_text(self):
+        for door in self.doors():
+            door("echo two > a_source")
+            door(self.BUILD)
+            door("echo one > a_source")
+            self.assert_restored(door)
+
+    def test_after_a_run_that_was_looked_at(self):
+        self.run_again("echo two > a_source")
+        self.run_again(self.BUILD)
+        tx = self.open_transactions()[0]["tx"]
+        shell = subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--keep", "--resume", tx, "--", "sh"], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, **self.environment})
+        shell.stdin.write(b"echo one > a_source; echo done\n")
+        shell.stdin.flush()
+        self.assertEqual(shell.stdout.readline(), b"done\n")
+        self.assertEqual(self.staged(tx), "")
+        shell.communicate(timeout=60)
+        self.assert_restored(self.run_again)
+
+    def test_a_save_of_another_program_is_seen(self):
+        self.galley("begin", expect=0)
+        self.write("two\n")
+        self.write("one\n")
+        (self.work / "a_source").write_text("saved\n")
+        self.assertEqual(self.exec("cat a_source"), "saved\n")
+
+    def test_what_a_command_writes_over_it_is_committed(self):
+        for door in self.doors():
+            door("echo two > a_source")
+            door("echo one > a_source")
+            door("echo more >> a_source; echo new > made")
+            self.assertEqual(door("cat a_source"), "one\nmore\n")
+            self.galley("commit", expect=0)
+            self.assertEqual((self.work / "a_source").read_text(), "one\nmore\n")
+            self.galley("undo", expect=0)
+            self.galley("begin", expect=0)
 
 
 if __name__ == "__main__":

@@ -407,6 +407,22 @@ TEST_F(OverlayTest, ADamagedTextFormIsRefused) {
   }
 }
 
+TEST_F(OverlayTest, TimesThatAloneDifferAreAppendedToTheTextForm) {
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "1"));
+  ASSERT_TRUE(overlay_.write(rel("b.txt"), "2"));
+  std::string text = encode_entries(overlay_.entries());
+  AppendableEntries known = appendable_entries(overlay_.entries(), text);
+  Overlay::Entries later = overlay_.entries();
+  later.change(rel("a.txt")).written = {5, true};
+  later.change(rel("b.txt")).now.mode = 0600;
+  text += encode_more_entries(known, later);
+  const auto read = decode_appendable_entries(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->entries, later);
+  EXPECT_EQ(read->entries.at(rel("a.txt")).written.ns, 5);
+  EXPECT_EQ(encode_more_entries(known, later), "");
+}
+
 TEST_F(OverlayTest, OnlyChangedEntriesAreAppendedToTheTextForm) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "1"));
   const std::string whole = encode_entries(overlay_.entries());

@@ -149,6 +149,16 @@ TEST_F(ChangeSetLayerTest, SameChangesAgainWriteNothing) {
   EXPECT_EQ(at("other.txt"), "=o");
 }
 
+TEST_F(ChangeSetLayerTest, AFileHasTheTimeAtWhichItWasWritten) {
+  ASSERT_TRUE(overlay_.write(rel("src/a.c"), "A").has_value());
+  const Node node = overlay_.changes()[0].after;
+  for (const int64_t written : {1'000'000'000'000'000'005, 2'000'000'000'000'000'007}) {
+    ASSERT_TRUE(overlay_.put(rel("src/a.c"), node, Change::WriteTime{written, true}).has_value());
+    show();
+    EXPECT_EQ(layer_directory_.directory().stat(rel("src/a.c"))->mtime_ns, written);
+  }
+}
+
 TEST_F(ChangeSetLayerTest, AFolderThatBecameALinkShowsTheStagedFilesBelow) {
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "new").has_value());
   ASSERT_TRUE(overlay_.remove(rel("src/b.c")).has_value());

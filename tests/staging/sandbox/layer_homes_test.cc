@@ -69,7 +69,7 @@ TEST_F(LayerHomesTest, AnEmptyProposalNeedsNoLayer) {
   ASSERT_TRUE(homes->prepare(workspace_.directory(), LayerUse::kOverlay));
   LayerCache cache(homes->lower(), workspace_.directory());
   Overlay overlay(workspace_.directory(), make_memory_store(), clock_);
-  const auto none = cache.layer_of(overlay);
+  const auto none = cache.layer_of(overlay.changes(), *overlay.store());
   ASSERT_TRUE(none);
   EXPECT_EQ(*none, nullptr);
 }
@@ -81,17 +81,18 @@ TEST_F(LayerHomesTest, ALayerThatACommandUsesIsNotChanged) {
   LayerCache cache(homes->lower(), workspace_.directory());
   Overlay overlay(workspace_.directory(), make_memory_store(), clock_);
   ASSERT_TRUE(overlay.write(rel("a"), "a"));
-  auto first = cache.layer_of(overlay);
+  auto first = cache.layer_of(overlay.changes(), *overlay.store());
   ASSERT_TRUE(first);
-  EXPECT_EQ(*first, *cache.layer_of(overlay));
+  EXPECT_EQ(*first, *cache.layer_of(overlay.changes(), *overlay.store()));
   ASSERT_TRUE(overlay.write(rel("b"), "b"));
-  const auto second = cache.layer_of(overlay);
+  const auto second = cache.layer_of(overlay.changes(), *overlay.store());
   ASSERT_TRUE(second);
   EXPECT_NE(*first, *second);
   const std::string free = (*first)->path;
   first->reset();
   ASSERT_TRUE(overlay.write(rel("c"), "c"));
-  EXPECT_EQ((*cache.layer_of(overlay))->path, free);  // brought up to date, not made anew
+  EXPECT_EQ((*cache.layer_of(overlay.changes(), *overlay.store()))->path,
+            free);  // brought up to date, not made anew
 }
 
 }  // namespace

@@ -154,6 +154,26 @@ TEST_P(SandboxCopy, UnchangedFilesAreNotReportedAsIgnored) {
   });
 }
 
+TEST_P(SandboxCopy, FilesKeepTheirTimes) {
+  as_user(GetParam(), [] {
+    SandboxOptions options = copying();
+    options.is_ignored = [](const RelPath& path, bool, const Deadline&) {
+      return path.str() == "output" ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
+    };
+    World world(std::move(options));
+    world.put_file("source", "one");
+    const timespec times[2] = {{0, UTIME_OMIT}, {1'000'000'000, 5}};
+    EXPECT_EQ(utimensat(AT_FDCWD, (world.root() + "/source").c_str(), times, 0), 0);
+    world.sh("echo 1 > staged; touch -d @999999999 staged");
+    world.sh("echo 2 > output; touch -d @1000000001 output");
+    const std::string stat = "stat -c '%n %.Y' source staged output";
+    const std::string kept =
+        "source 1000000000.000000005\nstaged 999999999.000000000\noutput 1000000001.000000000\n";
+    EXPECT_EQ(world.sh(stat).standard_output.text(), kept);
+    EXPECT_EQ(world.changes(), std::vector<std::string>{"A staged"});
+  });
+}
+
 TEST_P(SandboxCopy, WorkspaceAndHostCannotBeWritten) {
   as_user(GetParam(), [] {
     World world(copying());
