@@ -678,6 +678,7 @@ Result<void> Absorption::set_aside(const RelPath& path) {
 
 /// Proposes the outputs that have the contents of a deleted file. Stashes the others.
 Result<void> Absorption::absorb_outputs() {
+  if (!report_.refused.empty()) return {};  // they were made from what is refused
   outputs_are_last_ = true;
   if (!outputs_.empty()) note_deleted_contents();
   for (const RelPath& path : outputs_) {

@@ -203,6 +203,12 @@ class RestoredFiles(ViewCase):
         shell.communicate(timeout=60)
         self.assert_restored(self.run_again)
 
+    def test_outputs_of_a_command_whose_effects_are_refused_are_dropped(self):
+        self.galley("begin", expect=0)
+        self.exec(self.BUILD)
+        self.exec(f"echo two > a_source; {self.BUILD}; mkfifo pipe", expect=1)
+        self.assertEqual(self.exec("cat a_source built/product"), "one\none\n")
+
     def test_a_save_of_another_program_is_seen(self):
         self.galley("begin", expect=0)
         self.write("two\n")
