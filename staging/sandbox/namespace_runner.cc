@@ -17,10 +17,16 @@ NamespaceRunner::NamespaceRunner(const Parts& parts, std::optional<WaitingProces
 Result<CommandResult> NamespaceRunner::run(const Command& command, Overlay& overlay,
                                            SandboxRequest request) {
   GALLEY_TRY(pool_.take_failure());
-  GALLEY_ASSIGN(const ChangeSet restored_set, restored_files(overlay));
-  GALLEY_ASSIGN(const RetentionSet retained, retain(command, overlay, request));
-  GALLEY_ASSIGN(const auto changes, layers_.layer_of(overlay.changes(), *overlay.store()));
+  ChangeSet changed_files = overlay.changes();
+  GALLEY_ASSIGN(ChangeSet restored_set, restored_files(overlay));
+  GALLEY_ASSIGN(RetentionSet retained, retain(command, overlay, request));
+  if (!command.keep.empty()) {
+    const int64_t now_ns = parts_.clock.wall_ns();
+    GALLEY_TRY(retained.set_times(overlay, now_ns, changed_files, restored_set));
+  }
+  // The layer of the few restored files first, or the next command would take it for the others.
   GALLEY_ASSIGN(const auto restored, layers_.layer_of(restored_set, *overlay.store()));
+  GALLEY_ASSIGN(const auto changes, layers_.layer_of(changed_files, *overlay.store()));
   GALLEY_ASSIGN(const RelPath directory, pool_.take_directory());
   if (changes != nullptr) request.lowers.push_back(changes->path);
   request.lowers.push_back(parts_.homes.scratch_path());
@@ -61,7 +67,7 @@ Result<RetentionSet> NamespaceRunner::retain(const Command& command, Overlay& ov
   const std::string& given = parts_.keep_home;
   const std::string home = given.empty() ? parts_.homes.upper().path() + "/keep" : given;
   GALLEY_ASSIGN(const FileStat root, parts_.workspace.stat(RelPath::root()));
-  GALLEY_ASSIGN(const RetentionSet retained, RetentionSet::take(home, command, root, parts_.clock));
+  GALLEY_ASSIGN(RetentionSet retained, RetentionSet::take(home, command, root, parts_.clock));
   request.keep_from = retained.paths();
   for (const RelPath& path : command.keep) {
     request.keep_to.push_back(request.workspace + "/" + path.str());

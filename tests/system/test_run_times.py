@@ -228,5 +228,79 @@ class RestoredFiles(ViewCase):
             self.galley("begin", expect=0)
 
 
+class KeptProducts(ViewCase):
+    """A validator that keeps what it builds judges what is proposed, not what it built of another proposal."""
+
+    CHECK = ("test ! -e stop; test -e a_source; if ! test -e kept/product || find a_source -newer kept/product | grep -q .; "
+             "then cp a_source kept/product; echo built >> kept/log; fi; grep -q good kept/product")
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text(
+            f"[[validator]]\nname = 'check'\ncommand = ['sh', '-ec', '{self.CHECK}']\nkeep = ['kept']\ncache = false\n")
+
+    def judge(self, script, expect):
+        """Judges what the script proposes, and drops it."""
+        self.exec(script)
+        self.galley("validate", expect=expect)
+        self.galley("rollback", expect=0)
+
+    def test_a_bad_tree_does_not_pass_by_a_product_of_a_dropped_proposal(self):
+        (self.work / "a_source").write_text("bad\n")
+        self.judge("echo good > a_source", expect=0)
+        self.judge("echo more > other", expect=1)
+
+    def test_a_good_tree_is_not_refused_by_a_product_of_a_dropped_proposal(self):
+        (self.work / "a_source").write_text("good\n")
+        self.judge("echo bad > a_source", expect=1)
+        self.judge("echo more > stop", expect=1)  # it ends before it builds
+        self.judge("echo more > other", expect=0)
+
+    def test_a_source_that_comes_back_with_its_old_time_is_judged(self):
+        (self.work / "a_source").write_text("bad\n")
+        self.judge("echo good > a_source", expect=0)
+        (self.work / "a_source").rename(self.scratch / "away")
+        self.judge("echo more > other", expect=1)
+        (self.scratch / "away").rename(self.work / "a_source")
+        self.judge("echo more > other", expect=1)
+
+    MADE = "for i in $(seq 120); do echo $i > made$i; done"
+
+    def test_after_a_large_dropped_proposal_everything_is_built_again(self):
+        (self.work / "big").write_bytes(bytes(17 << 20))
+        for large in (self.MADE, "echo more >> big"):
+            (self.work / "a_source").write_text("bad\n")
+            self.judge(f"echo good > a_source; {large}", expect=0)
+            for _ in range(2):
+                self.judge("echo more > other", expect=1)
+                self.assertEqual(self.kept("*/log"), "built\n")
+                self.assertEqual(len(self.kept("*.seen").splitlines()), 3, "nothing is left of the large proposal")
+
+    def test_after_a_large_commit_only_what_is_older_is_built_again(self):
+        self.exec(f"echo good > a_source; {self.MADE}")
+        self.galley("validate", expect=0)
+        self.galley("commit", expect=0)
+        self.judge("echo bad > a_source", expect=1)
+        self.assertEqual(self.kept("*/log"), "built\nbuilt\n")
+
+    def kept(self, pattern):
+        return "".join(one.read_text() for one in (self.work / ".galley" / "keep").glob(f"*/{pattern}"))
+
+    def test_two_proposals_that_alternate_are_judged_each_by_itself(self):
+        names = ("--agent", "first"), ("--agent", "second")
+        for name, text in zip(names, ("good", "bad")):
+            self.galley(*name, "exec", "--begin", "--", "sh", "-ec", f"echo {text} > a_source", expect=0)
+        for _ in range(2):
+            self.galley(*names[0], "validate", expect=0)
+            self.galley(*names[1], "validate", expect=1)
+
+    def test_what_did_not_change_is_not_built_again(self):
+        self.exec("echo good > a_source")
+        self.galley("validate", expect=0)
+        self.exec("echo more > other")
+        self.galley("validate", expect=0)
+        self.assertEqual(self.kept("*/log"), "built\n")
+
+
 if __name__ == "__main__":
     hostile.main()
