@@ -37,9 +37,7 @@ void McpServer::Request::progress(double done, std::optional<double> total,
                                   std::string_view message) {
   if (!progress_token_ || done <= last_progress_ || task_->is_silent) return;
   last_progress_ = done;
-  ordered_json params;
-  params["progressToken"] = *progress_token_;
-  params["progress"] = done;
+  ordered_json params = {{"progressToken", *progress_token_}, {"progress", done}};
   if (total) params["total"] = *total;
   if (!message.empty()) params["message"] = message;
   server_->send({notification_line("notifications/progress", params), task_->origin.stream});
@@ -57,10 +55,8 @@ void McpServer::Request::log(std::string_view level, const ordered_json& data) {
     if (wanted == meta->end() || !wanted->is_string()) return;
     if (severity_of(level) < severity_of(wanted->get<std::string>())) return;
   }
-  ordered_json params;
-  params["level"] = level;
-  params["logger"] = server_->features_->identity().name;
-  params["data"] = data;
+  ordered_json params = {
+      {"level", level}, {"logger", server_->features_->identity().name}, {"data", data}};
   server_->send({notification_line("notifications/message", params), task_->origin.stream});
 }
 
@@ -83,9 +79,7 @@ std::optional<json> McpServer::Request::ask(std::string_view key, std::string_vi
     missing_ = capability;
     return {};
   }
-  ordered_json question;
-  question["method"] = method;
-  question["params"] = std::move(params);
+  ordered_json question = {{"method", method}, {"params", std::move(params)}};
   open_[std::string(key)] = std::move(question);
   return {};
 }
@@ -166,9 +160,7 @@ std::optional<McpAnswer> McpServer::Request::open_questions() const {
                     std::move(data)};
   }
   if (open_.empty()) return {};
-  ordered_json state;
-  state["answers"] = answers_;
-  state["kept"] = keeps_;
+  ordered_json state = {{"answers", answers_}, {"kept", keeps_}};
   ordered_json out;
   out["resultType"] = "input_required";
   out["inputRequests"] = open_;

@@ -126,11 +126,9 @@ std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& messa
   }
   if (!version->is_string() ||
       !is_one_of(stateless_versions(), version->get_ref<const std::string&>())) {
-    ordered_json data;
-    data["supported"] = stateless_versions();
-    data["requested"] = *version;
-    return RpcError{rpc::kUnsupportedVersion, "this protocol version is not supported",
-                    std::move(data)};
+    return RpcError{rpc::kUnsupportedVersion,
+                    "this protocol version is not supported",
+                    {{"supported", stateless_versions()}, {"requested", *version}}};
   }
   const json* capabilities = meta_member(message.params, kMcpCapabilitiesKey);
   if (capabilities == nullptr || !capabilities->is_object()) {

@@ -37,20 +37,17 @@ std::optional<int64_t> ttl_of(const std::string& method) {
 
 ordered_json McpServer::server_info() const {
   const McpFeatures::Identity identity = features_->identity();
-  ordered_json out;
-  out["name"] = identity.name;
+  ordered_json out = {{"name", identity.name}};
   if (!identity.title.empty()) out["title"] = identity.title;
   out["version"] = identity.version;
   return out;
 }
 
 ordered_json McpServer::capabilities(bool is_stateless) {
-  ordered_json out;
-  out["tools"]["listChanged"] = true;
-  out["resources"]["subscribe"] = true;
-  out["resources"]["listChanged"] = true;
-  out["prompts"]["listChanged"] = false;
-  out["completions"] = ordered_json::object();
+  ordered_json out = {{"tools", {{"listChanged", true}}},
+                      {"resources", {{"subscribe", true}, {"listChanged", true}}},
+                      {"prompts", {{"listChanged", false}}},
+                      {"completions", ordered_json::object()}};
   if (!is_stateless) out["logging"] = ordered_json::object();
   return out;
 }
@@ -214,11 +211,9 @@ McpAnswer McpServer::complete(const Running& task) {
   std::vector<std::string> values = features_->complete(wanted);
   const size_t total = values.size();
   if (total > kMaxValues) values.resize(kMaxValues);
-  ordered_json out;
-  out["completion"]["values"] = values;
-  out["completion"]["total"] = total;
-  out["completion"]["hasMore"] = total > kMaxValues;
-  return out;
+  const ordered_json found = {
+      {"values", values}, {"total", total}, {"hasMore", total > kMaxValues}};
+  return ordered_json{{"completion", found}};
 }
 
 McpAnswer McpServer::discover() const {

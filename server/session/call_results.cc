@@ -37,9 +37,7 @@ char letter_of(const Change& change) {
 }
 
 ordered_json finding_json(const Finding& finding) {
-  ordered_json out;
-  out["rule"] = finding.rule;
-  out["severity"] = severity_name(finding.severity);
+  ordered_json out = {{"rule", finding.rule}, {"severity", severity_name(finding.severity)}};
   if (!finding.path.empty()) out["path"] = finding.path;
   if (finding.line > 0) out["line"] = finding.line;
   if (finding.column > 0) out["column"] = finding.column;
@@ -353,27 +351,27 @@ ordered_json failed_result(const ToolError& error) {
 
 ordered_json failed_result(const Error& error) { return failed_result(tool_error_from(error)); }
 
+namespace {
+
+/// The schema of objects that have this member.
+ordered_json object_with(const char* member, const ordered_json& schema) {
+  return {{"type", "object"},
+          {"properties", {{member, schema}}},
+          {"required", ordered_json::array({member})}};
+}
+
+}  // namespace
+
 ordered_json answer_schema(ordered_json of_success) {
   // call_result() adds it to any answer.
   if (of_success.contains("properties"))
     of_success["properties"]["not_utf8"] = {{"type", "object"}};
-  ordered_json error;
-  error["type"] = "object";
-  error["properties"]["error"]["type"] = "object";
-  error["required"] = ordered_json::array({"error"});
-  ordered_json bounded;
-  bounded["type"] = "object";
-  bounded["properties"]["leftOut"]["type"] = "object";
-  bounded["required"] = ordered_json::array({"leftOut"});
-  ordered_json refusal;
-  refusal["type"] = "object";
-  refusal["properties"]["outcome"]["enum"] = ordered_json::array({"refused", "conflict"});
-  refusal["required"] = ordered_json::array({"outcome"});
-  ordered_json out;
-  out["type"] = "object";
-  out["anyOf"] = ordered_json::array(
-      {std::move(of_success), std::move(error), std::move(refusal), std::move(bounded)});
-  return out;
+  const ordered_json object = {{"type", "object"}};
+  const ordered_json refusals = {{"enum", {"refused", "conflict"}}};
+  return {{"type", "object"},
+          {"anyOf", ordered_json::array({std::move(of_success), object_with("error", object),
+                                         object_with("outcome", refusals),
+                                         object_with("leftOut", object)})}};
 }
 
 namespace {
@@ -462,8 +460,7 @@ bool is_told_by_findings(const Refusal& refusal, const Verdict& verdict) {
 }  // namespace
 
 ordered_json verdict_answer(const Verdict& verdict) {
-  ordered_json out;
-  out["approved"] = verdict.is_approved();
+  ordered_json out = {{"approved", verdict.is_approved()}};
   if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
     out["reason"] = refusal->reason;
     if (!is_told_by_findings(*refusal, verdict)) out["message"] = refusal->message;
@@ -478,8 +475,7 @@ ordered_json verdict_answer(const Verdict& verdict) {
   }
   out["validators"] = ordered_json::array();
   for (const Verdict::Run& run : verdict.runs) {
-    ordered_json one;
-    one["name"] = run.name;
+    ordered_json one = {{"name", run.name}};
     one["outcome"] = run.outcome == Verdict::Run::Outcome::kPassed     ? "passed"
                      : run.outcome == Verdict::Run::Outcome::kFindings ? "findings"
                                                                        : "unavailable";
@@ -511,9 +507,7 @@ void add_changes(const ChangeSet& changes, ordered_json& structured) {
   ordered_json out = ordered_json::array();
   for (const Change& change : changes) {
     if (out.size() >= kMaxListed) break;
-    ordered_json one;
-    one["path"] = change.path.str();
-    one["change"] = std::string(1, letter_of(change));
+    ordered_json one = {{"path", change.path.str()}, {"change", std::string(1, letter_of(change))}};
     if (change.renamed_from) one["from"] = change.renamed_from->str();
     out.push_back(std::move(one));
   }
@@ -553,10 +547,8 @@ namespace {
 constexpr size_t kShownProposalDigits = 12;
 
 ordered_json refused_result(const Refused& refused, const std::string& tx) {
-  ordered_json structured;
-  structured["outcome"] = "refused";
-  structured["tx"] = tx;
-  structured["verdict"] = verdict_answer(refused.preview.verdict);
+  ordered_json structured = {
+      {"outcome", "refused"}, {"tx", tx}, {"verdict", verdict_answer(refused.preview.verdict)}};
   std::string text = "refused, nothing is on disk";
   if (!tx.empty()) text += "; the transaction stays open";
   text += "\n" + verdict_summary(refused.preview.verdict);
@@ -578,10 +570,7 @@ ordered_json refused_result(const Refused& refused, const std::string& tx) {
 
 ordered_json conflict_result(const Conflict& conflict, const std::vector<PathConflict>& listed,
                              const std::string& tx) {
-  ordered_json structured;
-  structured["outcome"] = "conflict";
-  structured["tx"] = tx;
-  structured["reason"] = conflict.reason;
+  ordered_json structured = {{"outcome", "conflict"}, {"tx", tx}, {"reason", conflict.reason}};
   std::string text = "the workspace changed underneath, nothing is on disk; ";
   if (listed.empty()) {
     text += tx.empty() ? "look at these files again\n"
@@ -614,18 +603,16 @@ ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) 
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
     return conflict_result(*conflict, {}, tx);
   }
-  ordered_json structured;
   const auto* receipt = std::get_if<Receipt>(&outcome);
   if (receipt == nullptr) {
-    structured["outcome"] = "nothing";
-    return call_result("nothing differs from the workspace: nothing to commit", structured);
+    return call_result("nothing differs from the workspace: nothing to commit",
+                       {{"outcome", "nothing"}});
   }
-  structured["outcome"] = "committed";
-  structured["id"] = receipt->id.str();
+  const std::string id = receipt->id.str();
+  ordered_json structured = {{"outcome", "committed"}, {"id", id}};
   add_changes(receipt->changes, structured);
   structured["warnings"] = receipt->warnings;
   // Without an id, galley_undo takes back no undo.
-  const std::string id = receipt->id.str();
   std::string text = "committed as " + id + "; galley_undo with id " + id + " takes it back\n" +
                      changes_summary(receipt->changes);
   for (const std::string& warning : receipt->warnings)
@@ -634,8 +621,6 @@ ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) 
 }
 
 namespace {
-
-using nlohmann::ordered_json;
 
 /// The maximum that is kept of each text and each list.
 struct Caps {
@@ -735,14 +720,11 @@ ordered_json bounded_structure(ordered_json structure) {
   for (const Caps& caps : kSteps) {
     Cutter cutter(caps);
     const ordered_json cut = cutter.cut(structure, "");
-    ordered_json out;
-    out["leftOut"] = std::move(cutter).left_out();
+    ordered_json out = {{"leftOut", std::move(cutter).left_out()}};
     out.update(cut);
     if (json_text(out).size() <= kMaxStructureText) return out;
   }
-  ordered_json out;
-  out["leftOut"][""] = "all of it; ask for a part of it";
-  return out;
+  return {{"leftOut", {{"", "all of it; ask for a part of it"}}}};
 }
 
 }  // namespace galley

@@ -32,8 +32,7 @@ class ConflictList {
   explicit ConflictList(const ConflictRange& range) : range_(range) {}
 
   ordered_json list(const std::vector<PathConflict>& conflicts) {
-    ordered_json out;
-    out["conflicts"] = ordered_json::array();
+    ordered_json out = {{"conflicts", ordered_json::array()}};
     for (const PathConflict& conflict : conflicts) {
       if (!range_.path.empty() && conflict.path.str() != range_.path) continue;
       if (out["conflicts"].size() == kMaxConflictPaths) {
@@ -48,11 +47,10 @@ class ConflictList {
 
  private:
   ordered_json one(const PathConflict& conflict) {
-    ordered_json out;
-    out["path"] = conflict.path.str();
-    out["version"] = conflict.version();
-    out["reason"] = conflict.reason;
-    out["message"] = conflict.message;
+    ordered_json out = {{"path", conflict.path.str()},
+                        {"version", conflict.version()},
+                        {"reason", conflict.reason},
+                        {"message", conflict.message}};
     const size_t first = range_.path.empty() ? 1 : std::max<size_t>(range_.hunk, 1);
     if (conflict.hunks.empty() && !conflict.diff.empty()) out["diff"] = text(conflict.diff);
     if (!conflict.hunks.empty()) out["hunkCount"] = conflict.hunks.size();
@@ -67,9 +65,7 @@ class ConflictList {
   }
 
   ordered_json hunk(const ConflictHunk& hunk, size_t number, bool is_first) {
-    ordered_json out;
-    out["hunk"] = number;
-    out["line"] = hunk.line;
+    ordered_json out = {{"hunk", number}, {"line", hunk.line}};
     const std::array<const std::string*, 3> texts = {&hunk.base, &hunk.found, &hunk.wanted};
     const size_t offset = is_first && !range_.path.empty() ? range_.offset : 0;
     for (size_t i = 0; i < kSides.size(); ++i) {
@@ -166,11 +162,7 @@ Result<Resolution> resolution_of_call(const json& arguments) {
     for (const json& each : *hunks) resolution.choices.push_back(choice_of(each));
     return resolution;
   }
-  if (take != none) {
-    resolution.choices.push_back({side_named(take->get_ref<const std::string&>()), {}});
-  } else {
-    resolution.choices.push_back({Resolution::Side::kText, text->get<std::string>()});
-  }
+  resolution.choices.push_back(choice_of(take != none ? *take : json{{"text", *text}}));
   return resolution;
 }
 

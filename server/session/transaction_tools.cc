@@ -113,12 +113,7 @@ std::string schema_of(const Verb& verb) {
          required + "}";
 }
 
-ordered_json nothing_staged() {
-  ordered_json structured;
-  structured["tx"] = nullptr;
-  structured["changes"] = ordered_json::array();
-  return structured;
-}
+ordered_json nothing_staged() { return {{"tx", nullptr}, {"changes", ordered_json::array()}}; }
 
 /// Reports to the waiting client what rules and validators do.
 std::function<void(const Verdict::Progress&)> progress_to(McpRequest& request) {
@@ -142,12 +137,11 @@ std::string logged_paths(const TxSummary& tx) {
 }
 
 ordered_json summary_json(const TxSummary& tx) {
-  ordered_json out;
-  out["id"] = tx.id.str();
-  out["time"] = rfc3339_utc(tx.time_ns);
-  out["agent"] = tx.agent;
-  out["tool"] = tx.tool;
-  out["message"] = tx.message;
+  ordered_json out = {{"id", tx.id.str()},
+                      {"time", rfc3339_utc(tx.time_ns)},
+                      {"agent", tx.agent},
+                      {"tool", tx.tool},
+                      {"message", tx.message}};
   if (tx.undoes) out["undoes"] = tx.undoes->str();
   if (tx.undone_by) out["undoneBy"] = tx.undone_by->str();
   if (!tx.problem.empty()) out["problem"] = tx.problem;
@@ -165,17 +159,16 @@ const std::vector<ordered_json>& TransactionTools::list() {
   static const std::vector<ordered_json> kTools = [] {
     std::vector<ordered_json> tools;
     for (const Verb& verb : verbs()) {
-      ordered_json tool;
-      tool["name"] = verb.name;
-      tool["title"] = verb.title;
-      tool["description"] = verb.description;
-      tool["inputSchema"] = ordered_json::parse(schema_of(verb));
-      tool["outputSchema"] = {{"type", "object"}};
-      tool["annotations"]["readOnlyHint"] = verb.is_read_only;
-      tool["annotations"]["destructiveHint"] = verb.is_destructive;
-      tool["annotations"]["idempotentHint"] = verb.is_read_only;
-      tool["annotations"]["openWorldHint"] = false;
-      tools.push_back(std::move(tool));
+      tools.push_back({{"name", verb.name},
+                       {"title", verb.title},
+                       {"description", verb.description},
+                       {"inputSchema", ordered_json::parse(schema_of(verb))},
+                       {"outputSchema", {{"type", "object"}}},
+                       {"annotations",
+                        {{"readOnlyHint", verb.is_read_only},
+                         {"destructiveHint", verb.is_destructive},
+                         {"idempotentHint", verb.is_read_only},
+                         {"openWorldHint", false}}}});
     }
     return tools;
   }();
@@ -261,9 +254,7 @@ std::vector<ReviewComment> comments_on(Transaction& transaction) {
 
 Result<ordered_json> TransactionTools::begin(const json& arguments) {
   GALLEY_ASSIGN(const std::string id, open_->begin(text_member(arguments, "message")));
-  ordered_json structured;
-  structured["tx"] = id;
-  return call_result("began transaction " + id, std::move(structured));
+  return call_result("began transaction " + id, {{"tx", id}});
 }
 
 Result<ordered_json> TransactionTools::status(const std::string& tx) {
@@ -282,12 +273,10 @@ Result<ordered_json> TransactionTools::status(const std::string& tx) {
   GALLEY_ASSIGN(const auto stages, workspace_->stages());
   structured["open"] = ordered_json::array();
   for (const Workspace::Stage& stage : stages) {
-    ordered_json one;
-    one["tx"] = stage.id;
-    one["agent"] = stage.agent;
-    one["message"] = stage.message;
-    one["begun"] = rfc3339_utc(stage.begun_ns);
-    structured["open"].push_back(std::move(one));
+    structured["open"].push_back({{"tx", stage.id},
+                                  {"agent", stage.agent},
+                                  {"message", stage.message},
+                                  {"begun", rfc3339_utc(stage.begun_ns)}});
   }
   return structured;
 }
@@ -334,9 +323,7 @@ Result<ordered_json> TransactionTools::show_diff(const json& arguments) {
   size_t next = 0;
   const auto offset = static_cast<size_t>(number_argument(arguments, "offset", 0));
   std::string page = structured_page_of(diff, offset, next);
-  ordered_json structured;
-  structured["diff"] = page;
-  structured["bytes"] = diff.size();
+  ordered_json structured = {{"diff", page}, {"bytes", diff.size()}};
   if (next > 0) structured["nextOffset"] = next;
   std::string text = diff.empty() ? "nothing is staged\n" : page;
   if (next > 0) {
@@ -416,9 +403,7 @@ namespace {
 /// The answer of galley_rebase and galley_resolve.
 ordered_json rebased_result(const std::string& tx, const InnerTransaction::StagedRebase& done,
                             const ordered_json& listed) {
-  ordered_json structured;
-  structured["tx"] = tx;
-  structured["merged"] = ordered_json::array();
+  ordered_json structured = {{"tx", tx}, {"merged", ordered_json::array()}};
   std::string text;
   for (const MergedPath& path : done.merged) {
     structured["merged"].push_back({{"path", path.path.str()}, {"how", path.how}});
@@ -618,9 +603,7 @@ Result<ordered_json> TransactionTools::output(const json& arguments) {
   size_t next = 0;
   std::string page = structured_page_of(whole, offset, next);
   if (next == 0 && whole.size() < bytes) next = whole.size();
-  ordered_json structured;
-  structured["output"] = page;
-  structured["bytes"] = bytes;
+  ordered_json structured = {{"output", page}, {"bytes", bytes}};
   if (next > 0) structured["nextOffset"] = next;
   std::string text = "[bytes " + std::to_string(offset) + " to " +
                      std::to_string(next > 0 ? next : bytes) + " of " + std::to_string(bytes);
@@ -629,8 +612,7 @@ Result<ordered_json> TransactionTools::output(const json& arguments) {
 }
 
 Result<ordered_json> TransactionTools::log(const json& arguments) const {
-  ordered_json structured;
-  structured["commits"] = ordered_json::array();
+  ordered_json structured = {{"commits", ordered_json::array()}};
   std::string text;
   HistoryFilter filter;
   filter.limit = static_cast<size_t>(number_argument(arguments, "limit", kLoggedByDefault));

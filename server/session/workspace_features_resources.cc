@@ -20,35 +20,23 @@ constexpr std::string_view kTxPrefix = "galley://tx/";
 constexpr std::string_view kHistoryPrefix = "galley://history/";
 
 RpcError no_resource(const std::string& uri) {
-  ordered_json data;
-  data["uri"] = uri;
-  return {rpc::kInvalidParams, "there is no resource '" + uri.substr(0, 200) + "'",
-          std::move(data)};
+  return {rpc::kInvalidParams, "there is no resource '" + uri.substr(0, 200) + "'", {{"uri", uri}}};
 }
 
 ordered_json resource(const std::string& uri, const std::string& name, const std::string& title,
                       const std::string& mime) {
-  ordered_json out;
-  out["uri"] = uri;
-  out["name"] = name;
-  out["title"] = title;
-  out["mimeType"] = mime;
-  return out;
+  return {{"uri", uri}, {"name", name}, {"title", title}, {"mimeType", mime}};
 }
 
 ordered_json contents_of(const std::string& uri, const std::string& mime,
                          const std::string& bytes) {
-  ordered_json content;
-  content["uri"] = uri;
-  content["mimeType"] = mime;
+  ordered_json content = {{"uri", uri}, {"mimeType", mime}};
   if (is_utf8(bytes)) {
     content["text"] = bytes;
   } else {
     content["blob"] = base64(bytes);
   }
-  ordered_json out;
-  out["contents"] = ordered_json::array({std::move(content)});
-  return out;
+  return {{"contents", ordered_json::array({std::move(content)})}};
 }
 
 /// Decodes `%2F` and other escapes of a URI.
@@ -73,15 +61,14 @@ std::string decoded(std::string_view text) {
 }
 
 ordered_json prompt(const char* name, const char* title, const char* description) {
-  ordered_json out;
-  out["name"] = name;
-  out["title"] = title;
-  out["description"] = description;
-  out["arguments"] = ordered_json::array(
-      {{{"name", "tx"},
-        {"description", "id of the transaction; without it the one of this connection"},
-        {"required", false}}});
-  return out;
+  const ordered_json tx = {
+      {"name", "tx"},
+      {"description", "id of the transaction; without it the one of this connection"},
+      {"required", false}};
+  return {{"name", name},
+          {"title", title},
+          {"description", description},
+          {"arguments", ordered_json::array({tx})}};
 }
 
 RpcError rpc_error_of(const Error& error) {
@@ -116,12 +103,7 @@ std::vector<ordered_json> WorkspaceFeatures::resources() {
 
 std::vector<ordered_json> WorkspaceFeatures::resource_templates() {
   const auto made = [](const char* uri, const char* name, const char* title, const char* mime) {
-    ordered_json out;
-    out["uriTemplate"] = uri;
-    out["name"] = name;
-    out["title"] = title;
-    out["mimeType"] = mime;
-    return out;
+    return ordered_json{{"uriTemplate", uri}, {"name", name}, {"title", title}, {"mimeType", mime}};
   };
   return {made("galley://tx/{tx}/diff", "diff", "What a transaction changes", "text/x-diff"),
           made("galley://tx/{tx}/status", "status", "What a transaction changes, in short",
@@ -229,13 +211,10 @@ McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arg
   const auto staged = staged_summary(text_member(arguments, "tx"));
   if (!staged) return RpcError{rpc::kInvalidParams, staged.error().message};
   text += *staged;
-  ordered_json message;
-  message["role"] = "user";
-  message["content"] = {{"type", "text"}, {"text", std::move(text)}};
-  ordered_json out;
-  out["description"] = is_review ? "Review a transaction" : "Explain a refusal";
-  out["messages"] = ordered_json::array({std::move(message)});
-  return out;
+  const ordered_json message = {{"role", "user"},
+                                {"content", {{"type", "text"}, {"text", std::move(text)}}}};
+  return ordered_json{{"description", is_review ? "Review a transaction" : "Explain a refusal"},
+                      {"messages", ordered_json::array({message})}};
 }
 
 /// Entries of the directory that contains `typed`, in the transaction's proposed tree. A directory
