@@ -591,9 +591,7 @@ Result<AcpCommit> AcpRun::commit(const std::string& session, const AcpVerdict& v
 
 Result<AcpCommit> AcpRun::commit_now(Transaction& transaction) {
   AcpCommit result;
-  CommitRequest request;
-  request.tool = "acp";
-  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit({.tool = "acp"}));
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
     result.kind = AcpCommit::Kind::kCommitted;
     for (const Change& change : receipt->changes) forget_reads(change.path);

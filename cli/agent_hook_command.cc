@@ -246,11 +246,8 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   TransactionOptions who = session.transaction_options();
   who.stop = late;
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(who));
-  CallOptions call;
-  call.cwd = start;
-  call.session_id = request.session;
-  call.call_id = request.call_id;
-  call.stop = late;
+  const CallOptions call{
+      .call_id = request.call_id, .session_id = request.session, .cwd = start, .stop = late};
   GALLEY_ASSIGN(const nlohmann::json arguments, with_plain_paths(edit.arguments, request.cwd));
   const CallResult result = transaction.call(edit.tool, json_text(arguments), call);
   if (!result) {

@@ -67,8 +67,7 @@ Result<int> apply(Session& session, const std::string& patch) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath here, session.place());
   GALLEY_ASSIGN(Transaction transaction, workspace->begin());
-  CallOptions call;
-  call.cwd = here.str();
+  const CallOptions call{.cwd = here.str()};
   const CallResult staged =
       transaction.call("apply_patch", json_text(nlohmann::json{{"input", patch}}), call);
   if (!staged) {
@@ -80,9 +79,7 @@ Result<int> apply(Session& session, const std::string& patch) {
   if (proposal.is_empty()) {
     return print_error(session, "No files were modified: the patch says what is there already.");
   }
-  CommitRequest request;
-  request.tool = "apply_patch";
-  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit({.tool = "apply_patch"}));
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
     session.remember("transaction " + receipt->id.str() + " is committed");
     for (const std::string& warning : receipt->warnings)

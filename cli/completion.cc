@@ -322,10 +322,9 @@ Result<Candidates> candidates_of(ValueSource source, Session& session) {
     GALLEY_ASSIGN(const auto stages, workspace->stages());
     for (const StageStatus& stage : stages) found.push_back({stage.id, stage.message});
   } else if (persistent_of(*workspace).state() != nullptr) {
-    HistoryFilter filter;
-    filter.limit = kMaxOfferedTransactions;
-    GALLEY_ASSIGN(const auto transactions,
-                  History(*persistent_of(*workspace).state()).list(filter));
+    GALLEY_ASSIGN(
+        const auto transactions,
+        History(*persistent_of(*workspace).state()).list({.limit = kMaxOfferedTransactions}));
     for (const TxSummary& one : transactions) found.push_back({one.id.str(), one.message});
   }
   return found;

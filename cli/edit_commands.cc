@@ -558,8 +558,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
     if (calls->empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }
-    CallOptions options;
-    options.confirm = confirmer_at_terminal(session);
+    const CallOptions options{.confirm = confirmer_at_terminal(session)};
     Staged staged = staged_calls(*calls, inner(transaction).call_all(*calls, options), document);
     if (!leniencies.empty()) {
       EditOutcome read;
@@ -882,10 +881,8 @@ Result<int> run_apply(Session& session) {
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
-  CommitRequest request;
-  request.tool = "apply";
-  request.on_progress = session.commit_progress();
-  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  GALLEY_ASSIGN(const CommitOutcome outcome,
+                transaction.commit({.tool = "apply", .on_progress = session.commit_progress()}));
   std::string next;
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
     GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));

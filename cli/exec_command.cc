@@ -329,10 +329,8 @@ int stopped_exit_status(Session& session, EarlyEnd& end, const CommandResult& re
 /// with the transaction.
 Result<int> commit_effects(Session& session, Transaction& transaction, const CommandResult& result,
                            int status) {
-  CommitRequest request;
-  request.tool = "exec";
-  request.on_progress = session.commit_progress();
-  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  GALLEY_ASSIGN(const CommitOutcome outcome,
+                transaction.commit({.tool = "exec", .on_progress = session.commit_progress()}));
   Json document = result_json(result, transaction.id());
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
     if (session.is_json()) {

@@ -246,10 +246,7 @@ Error with_readable_mode(const History& history, const Directory& files, Error e
   const ClosedPath closed = closed_at(files, error.path);
   const std::string least = closed.needed == kOwnerAll ? "u+rwx" : "u+r";
   std::string mode = least;
-  HistoryFilter newest;
-  newest.with_lines = false;
-  newest.limit = kLooks;
-  const auto known = history.list(newest);
+  const auto known = history.list({.limit = kLooks, .with_lines = false});
   for (size_t i = 0; known && i < known->size() && mode == least; ++i) {
     const auto proposal = history.proposal_of((*known)[i].id);
     if (!proposal) continue;
@@ -359,10 +356,7 @@ Result<std::vector<std::string>> dropped_of(const History& history, const std::s
 /// transactions. The audit log does not have their turns.
 Result<void> warn_of_dropped(Session& session, const History& history, const TurnSummary& turn) {
   if (turn.session.empty()) return {};
-  HistoryFilter filter;
-  filter.session = turn.session;
-  filter.with_lines = false;
-  GALLEY_ASSIGN(const auto left, history.list(filter));
+  GALLEY_ASSIGN(const auto left, history.list({.session = turn.session, .with_lines = false}));
   if (left.back().id != turn.id) return {};
   GALLEY_ASSIGN(const auto dropped, dropped_of(history, turn.session));
   if (dropped.empty()) return {};
@@ -379,9 +373,7 @@ Result<std::vector<TxId>> ids_of_group(Session& session, const History& history)
     GALLEY_TRY(warn_of_dropped(session, history, turn));
     return turn.in_effect();
   }
-  HistoryFilter filter;
-  filter.session = arguments.of_session;
-  filter.with_lines = false;
+  const HistoryFilter filter{.session = arguments.of_session, .with_lines = false};
   GALLEY_ASSIGN(const auto transactions, history.list(filter));
   GALLEY_ASSIGN(const auto dropped, dropped_of(history, filter.session));
   if (!transactions.empty() && !dropped.empty()) {

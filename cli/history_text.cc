@@ -69,11 +69,8 @@ Result<void> check_session(Session& session) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const StateDirectory* state = persistent_of(*workspace).state();
   if (id.empty() || state == nullptr) return {};
-  HistoryFilter filter;
-  filter.session = id;
-  filter.with_lines = false;
-  filter.limit = 1;
-  GALLEY_ASSIGN(const auto commits, History(*state).list(filter));
+  GALLEY_ASSIGN(const auto commits,
+                History(*state).list({.session = id, .limit = 1, .with_lines = false}));
   const AgentSession agent(*state, id);
   const bool has_notes =
       agent.turn().number > 0 || !agent.kept_edits().empty() || agent.lost_edits() > 0;
@@ -106,11 +103,8 @@ Result<void> check_is_last(const Session& session, const History& history,
   if (turn.session.empty()) return {};
   const AgentSession::Turn newest = AgentSession(history.state(), turn.session).turn();
   const bool asks = session.hooked_session() == turn.session && !newest.has_ended;
-  HistoryFilter filter;
-  filter.session = turn.session;
-  filter.with_lines = false;
-  filter.limit = 1;
-  GALLEY_ASSIGN(const auto commits, history.list(filter));
+  GALLEY_ASSIGN(const auto commits,
+                history.list({.session = turn.session, .limit = 1, .with_lines = false}));
   const uint64_t known = commits.empty() ? 0 : commits.front().turn;
   if (known == 0 || newest.number <= known + (asks ? 1 : 0)) return {};
   return fail(ErrorKind::kNotFound, "turn.no_change",
@@ -174,11 +168,8 @@ Result<void> check_names_in(Session& session, const History& history,
     if (!found && found.error().reason == "path.through_symlink") continue;
     GALLEY_ASSIGN(const auto hint, std::move(found));
     if (!hint) continue;
-    HistoryFilter known;
-    known.paths = {meant};
-    known.limit = 1;
-    known.with_lines = false;
-    GALLEY_ASSIGN(const auto others, history.list(known));
+    GALLEY_ASSIGN(const auto others,
+                  history.list({.paths = {meant}, .limit = 1, .with_lines = false}));
     if (!others.empty()) continue;
     return fail(ErrorKind::kUsage, "undo.unknown_path",
                 what + " did not change '" + printable_line(name) + "', and nothing is there" +

@@ -25,9 +25,7 @@ Result<std::optional<std::string>> commit_edit(const EditedWorkspace& edited,
                                                const AgentSession::MadeEdit& made) {
   Workspace& workspace = edited.workspace;
   const std::string path = path_of(made);
-  CommitRequest commit;
-  commit.tool = made.meta.tool;
-  commit.is_in_place = true;
+  const CommitRequest commit{.tool = made.meta.tool, .is_in_place = true};
   TransactionOptions who = edited.session.transaction_options();
   who.agent = made.meta.agent;
   who.session = made.meta.session;

@@ -126,11 +126,8 @@ Result<CommitOutcome> Review::commit(const ReviewedState& seen, const std::strin
     GALLEY_ASSIGN(Workspace * workspace, session_->open());
     GALLEY_TRY(workspace->approve(id, "review", session_->transaction_options()));
   }
-  CommitRequest request;
-  request.tool = "review";
-  request.expected = id;
-  request.on_progress = session_->gate_progress();
-  return transaction.commit(request);
+  return transaction.commit(
+      {.tool = "review", .expected = id, .on_progress = session_->gate_progress()});
 }
 
 Result<int> run_review(Session& session) {

@@ -145,9 +145,7 @@ class TerminalReview {
   /// Returns the diff of this change only.
   Result<void> draw(AskedChange& change) {
     GALLEY_ASSIGN(const Proposal part, state_->pieces.only(change.pieces));
-    OutputStyle style;
-    style.has_color = has_color();
-    style.is_printable = true;
+    const OutputStyle style{.has_color = has_color(), .is_printable = true};
     GALLEY_ASSIGN(change.shown, render_changes(part, DiffArguments(), style));
     return {};
   }

@@ -38,8 +38,7 @@ namespace {
 Result<int> take_out_of_open(Session& session, const std::string& tx) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(Transaction transaction, session.resume(tx));
-  CallOptions options;
-  options.dry_run = arguments.dry_run;
+  const CallOptions options{.dry_run = arguments.dry_run};
   GALLEY_ASSIGN(const auto taken,
                 transaction.rollback_execution(arguments.execution, arguments.with_later, options));
   warn_of_unrecorded(session, transaction);

@@ -87,10 +87,8 @@ std::string turn_line(const TurnSummary& turn, const std::vector<std::string>& c
 Result<int> run_turns(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const Arguments& arguments = session.arguments();
-  HistoryFilter filter;
-  filter.agent = arguments.global.agent;
-  filter.session = arguments.of_session;
-  filter.with_lines = false;
+  const HistoryFilter filter{
+      .agent = arguments.global.agent, .session = arguments.of_session, .with_lines = false};
   std::vector<TurnSummary> found;
   if (arguments.limit != 0) {
     GALLEY_ASSIGN(found,

@@ -32,10 +32,7 @@ void add_older(const TxSummary& one, TurnSummary& turn) {
 }
 
 Result<std::vector<TxSummary>> list_session(const History& history, const std::string& session) {
-  HistoryFilter filter;
-  filter.session = session;
-  filter.with_lines = false;
-  return history.list(filter);
+  return history.list({.session = session, .with_lines = false});
 }
 
 }  // namespace

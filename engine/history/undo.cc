@@ -319,10 +319,7 @@ Result<UndoOutcome> finish_plan(const History& history, const TxRecord& record, 
 /// this mode.
 Result<bool> is_mode_of_undone(const History& history, TxId id, const RelPath& directory,
                                uint32_t mode, const std::vector<TxId>& taken_back) {
-  HistoryFilter filter;
-  filter.paths = {directory};
-  filter.with_lines = false;
-  GALLEY_ASSIGN(const auto touching, history.list(filter));
+  GALLEY_ASSIGN(const auto touching, history.list({.paths = {directory}, .with_lines = false}));
   for (const TxSummary& one : touching) {
     if (one.id <= id) break;
     GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(one.id));
@@ -414,10 +411,7 @@ namespace {
 
 /// Whether a later transaction renamed one of these files.
 Result<bool> is_renamed_since(const History& history, TxId id, const std::vector<RelPath>& paths) {
-  HistoryFilter filter;
-  filter.paths = paths;
-  filter.with_lines = false;
-  GALLEY_ASSIGN(const auto touching, history.list(filter));
+  GALLEY_ASSIGN(const auto touching, history.list({.paths = paths, .with_lines = false}));
   const std::set<RelPath> known(paths.begin(), paths.end());
   return std::any_of(touching.begin(), touching.end(), [&](const TxSummary& one) {
     return one.id > id &&

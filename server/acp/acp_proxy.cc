@@ -72,9 +72,7 @@ Result<json> read_object(MessageLines::Line& line) {
     return fail(ErrorKind::kQuota, "limit.json_bytes",
                 "the message is longer than " + std::to_string(kMaxAcpLineBytes) + " bytes");
   }
-  JsonLimits limits;
-  limits.max_bytes = kMaxAcpLineBytes;
-  limits.max_values = kMaxMessageValues;
+  JsonLimits limits{.max_bytes = kMaxAcpLineBytes, .max_values = kMaxMessageValues};
   auto message = parse_json(line.text, limits);
   if (!message && message.error().reason == "json.syntax") {
     std::string mended = without_half_pairs(line.text);

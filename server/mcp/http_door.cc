@@ -369,10 +369,7 @@ void McpHttpDoor::end(const Exchange& exchange) {
 
 uint64_t McpHttpDoor::open_stream(Client& client, const Exchange& exchange) {
   const std::lock_guard lock(mutex_);
-  Stream stream;
-  stream.connection = exchange.connection;
-  stream.client = &client;
-  stream.used = clock_.steady();
+  Stream stream{.connection = exchange.connection, .client = &client, .used = clock_.steady()};
   streams_.emplace(++last_stream_, std::move(stream));
   return last_stream_;
 }

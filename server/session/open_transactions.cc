@@ -58,9 +58,7 @@ bool OpenTransactions::is_hooked() const {
 }
 
 TransactionOptions OpenTransactions::who() const {
-  TransactionOptions who;
-  who.agent = agent_;
-  who.session = session();
+  TransactionOptions who{.agent = agent_, .session = session()};
   return who;
 }
 

@@ -376,12 +376,10 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   if (!transaction.ended().empty()) {
     return ended_result(std::move(transaction), {{"outcome", "nothing"}});
   }
-  CommitRequest asked;
-  asked.on_progress = progress_to(request);
-  asked.stop = request.stop();
   const std::string id = transaction->id();
   const std::vector<ReviewComment> comments = comments_on(*transaction);
-  const auto committed = transaction->commit(asked);
+  const auto committed =
+      transaction->commit({.on_progress = progress_to(request), .stop = request.stop()});
   // It may be on disk.
   if (!committed && committed.error().kind == ErrorKind::kUndecided) request.answer_always();
   GALLEY_ASSIGN(const CommitOutcome outcome, committed);
@@ -522,10 +520,7 @@ Result<std::vector<std::string>> TransactionTools::own_commits() {
     }
   }
   if (!session.empty()) {
-    HistoryFilter filter;
-    filter.session = session;
-    filter.with_lines = false;
-    const auto all = workspace_->log(filter);
+    const auto all = workspace_->log({.session = session, .with_lines = false});
     if (!all && all.error().reason != "history.empty") return fail(all.error());
     for (const TxSummary& one : all.value_or(std::vector<TxSummary>())) {
       if (is_to_undo(one)) found.insert(one.id);

@@ -449,9 +449,7 @@ RpcError WorkspaceFeatures::unknown_tool(const std::string& name) const {
 }
 
 CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
-  CallOptions options;
-  options.secrets = options_.secrets;
-  options.stop = request.stop();
+  CallOptions options{.secrets = options_.secrets, .stop = request.stop()};
   if (request.client_can("elicitation")) {
     options.confirm = [&request](const CallOptions::Question& question) -> Result<bool> {
       GALLEY_ASSIGN(
@@ -587,9 +585,7 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   }
   ordered_json result = tool_call_result(called, info, {});
   if (!called.ok) return result;
-  CommitRequest asked;
-  asked.tool = info.name;
-  const auto outcome = transaction->commit(asked);
+  const auto outcome = transaction->commit({.tool = info.name});
   if (!outcome) return failed_result(outcome.error());
   if (std::holds_alternative<NothingToCommit>(*outcome)) return result;
   ordered_json committed = commit_result(*outcome, {});

@@ -89,10 +89,7 @@ std::vector<ordered_json> WorkspaceFeatures::resources() {
                              "application/json"));
     }
   }
-  HistoryFilter newest;
-  newest.limit = kMaxListedCommits;
-  newest.with_lines = false;
-  if (const auto commits = workspace_->log(newest)) {
+  if (const auto commits = workspace_->log({.limit = kMaxListedCommits, .with_lines = false})) {
     for (const TxSummary& commit : *commits) {
       out.push_back(resource(std::string(kHistoryPrefix) + commit.id.str(),
                              "commit " + commit.id.str(), commit.message, "text/x-diff"));
@@ -268,10 +265,7 @@ std::vector<std::string> WorkspaceFeatures::complete(const Completion& wanted) {
     }
   }
   if (argument == "id") {
-    HistoryFilter newest;
-    newest.with_lines = false;
-    newest.limit = kMaxCompletedPaths;
-    if (const auto commits = workspace_->log(newest)) {
+    if (const auto commits = workspace_->log({.limit = kMaxCompletedPaths, .with_lines = false})) {
       for (const TxSummary& commit : *commits) {
         if (commit.id.str().starts_with(typed)) out.push_back(commit.id.str());
       }
