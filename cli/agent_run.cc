@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "cli/commands.h"
 
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -9,7 +8,6 @@
 
 #include "base/limits.h"
 #include "base/printable.h"
-#include "cli/outcome.h"
 #include "cli/session.h"
 #include "engine/pipeline/transaction_state.h"
 #include "server/session/call_results.h"

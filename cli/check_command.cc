@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
 #include "cli/commands.h"
 #include "cli/documents.h"
 #include "cli/hook_judgement.h"
-#include "cli/outcome.h"
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/staged.h"

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "staging/fs/directory.h"
-#include "staging/overlay/change_set.h"
 #include "tools/json_input.h"
 
 namespace galley {

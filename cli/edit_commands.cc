@@ -16,7 +16,6 @@
 #include "cli/documents.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
-#include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/staged.h"
 #include "cli/tool_calls.h"

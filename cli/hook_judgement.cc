@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/render.h"
 #include "engine/check/git_check.h"

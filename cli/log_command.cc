@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/printable.h"
 #include "base/shell_word.h"
 #include "cli/commands.h"
 #include "cli/history_text.h"

@@ -4,7 +4,6 @@
 
 #include "base/shell_word.h"
 #include "engine/commit/outcome.h"
-#include "engine/pipeline/decide.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/workspace_state.h"
 #include "server/session/call_results.h"

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/limits.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"

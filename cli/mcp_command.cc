@@ -23,7 +23,6 @@
 #include "cli/session.h"
 #include "cli/tool_calls.h"
 #include "engine/pipeline/agent_session.h"
-#include "engine/pipeline/stored_tools.h"
 #include "engine/pipeline/workspace_state.h"
 #include "server/mcp/http_door.h"
 #include "server/mcp/server.h"

@@ -1,8 +1,6 @@
-#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/tool_calls.h"
 #include "engine/calls/transcript.h"

@@ -5,13 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/encoding.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/person.h"
 #include "cli/session.h"
-#include "cli/tool_calls.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/mcp_servers.h"

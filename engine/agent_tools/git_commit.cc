@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "staging/git/git_program.h"
-#include "tools/call_arguments.h"
 #include "tools/json_input.h"
 
 namespace galley {

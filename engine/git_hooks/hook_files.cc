@@ -1,6 +1,5 @@
 #include "engine/git_hooks/hook_files.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <vector>

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include <galley/path.h>
 #include "base/rel_path.h"
 #include "base/result.h"

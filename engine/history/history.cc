@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/glob.h"
-#include "base/printable.h"
 #include "base/text.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/index.h"

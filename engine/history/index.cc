@@ -1,6 +1,5 @@
 #include "engine/history/index.h"
 
-#include <map>
 #include <set>
 #include <utility>
 

@@ -1,11 +1,9 @@
 #include "engine/history/index_rows.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/history/undo.h"
 #include "staging/fs/directory.h"
 
 namespace galley::index_rows {

@@ -9,13 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "base/limits.h"
 #include "engine/commit/base_check.h"
 #include "engine/history/resolution_checks.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal_diff.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/merge.h"
 

@@ -1,6 +1,5 @@
 #include "engine/history/step_rollback.h"
 
-#include <functional>
 #include <set>
 #include <utility>
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/glob.h"
-#include "base/printable.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "engine/commit/history_reader.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/mcp/request.h"
 #include "tools/json_input.h"
 
 namespace galley {

@@ -1,8 +1,6 @@
 // Resources, prompts and completion.
-#include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/encoding.h"
 #include "base/text.h"
 #include "engine/pipeline/workspace_state.h"
