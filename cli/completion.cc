@@ -298,11 +298,6 @@ bool is_plain_word(std::string_view word) {
   });
 }
 
-std::string_view completion_script(std::string_view shell) {
-  if (shell == "bash") return kBashScript;
-  return shell == "zsh" ? kZshScript : kFishScript;
-}
-
 namespace {
 
 constexpr size_t kMaxOfferedTransactions = 100;
@@ -369,7 +364,9 @@ Result<int> run_complete(Session& session) {
 
 Result<int> run_completions(Session& session) {
   const std::string& shell = session.arguments().name;
-  const std::string script(completion_script(shell));
+  const std::string script(shell == "bash"  ? kBashScript
+                           : shell == "zsh" ? kZshScript
+                                            : kFishScript);
   session.print(
       {{"schema", "galley.completions/1"}, {"ok", true}, {"shell", shell}, {"text", script}},
       script);

@@ -38,7 +38,4 @@ struct Completion {
 /// Whether a word needs no quotes in a shell.
 [[nodiscard]] bool is_plain_word(std::string_view word);
 
-/// Returns the script that makes a shell (`bash`, `zsh`, `fish`) call `galley complete`.
-[[nodiscard]] std::string_view completion_script(std::string_view shell);
-
 }  // namespace galley

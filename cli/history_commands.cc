@@ -201,8 +201,7 @@ Result<int> finish_undo(Session& session, const UndoOutcome& outcome, Json& docu
     return undo_conflict(session, *conflict, document);
   }
   document["message"] = nothing;
-  if (session.is_json()) session.print(document);
-  session.say(nothing);
+  session.tell(document, nothing);
   return kExitDone;
 }
 
@@ -495,22 +494,17 @@ Result<int> run_push(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const Workspace::Push pushed,
                 workspace->push(session.arguments().name, session.transaction_options()));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.push/1"},
-                       {"ok", true},
-                       {"branch", pushed.branch},
-                       {"address", pushed.address},
-                       {"from", pushed.from},
-                       {"to", pushed.to}});
-    return kExitDone;
-  }
   const std::string where = pushed.branch + " at " + printable_line(pushed.address);
-  if (pushed.from == pushed.to) {
-    session.say(where + " has this commit already: " + pushed.to);
-  } else {
-    session.say(fmt::format("pushed {}: {} to {}", where,
-                            pushed.from.empty() ? "a new branch" : pushed.from, pushed.to));
-  }
+  const std::string from = pushed.from.empty() ? "a new branch" : pushed.from;
+  session.tell({{"schema", "galley.push/1"},
+                {"ok", true},
+                {"branch", pushed.branch},
+                {"address", pushed.address},
+                {"from", pushed.from},
+                {"to", pushed.to}},
+               pushed.from == pushed.to
+                   ? where + " has this commit already: " + pushed.to
+                   : fmt::format("pushed {}: {} to {}", where, from, pushed.to));
   return kExitDone;
 }
 

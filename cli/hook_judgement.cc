@@ -192,8 +192,7 @@ Result<HookAnswer> judge_commit(Session& session) {
               "SKIP=galley");
 }
 
-}  // namespace
-
+/// pre-commit, pre-merge-commit, pre-applypatch: judges the changes in git's index.
 Result<int> judge_staged(Session& session) {
   if (session.arguments().name == "pre-applypatch") {
     // `git rebase --apply` runs this hook; other rebases do not run one.
@@ -215,6 +214,8 @@ Result<int> judge_staged(Session& session) {
   return answer.is_yes ? kExitDone : kExitNo;
 }
 
+/// pre-push, pre-receive and update: judges all updated references of a push before it returns. One
+/// refusal refuses the push.
 Result<int> judge_push(Session& session) {
   GALLEY_ASSIGN(const GitAccess repository, GitAccess::open(GitProgram()));
   GALLEY_ASSIGN(const Push push, read_push(session, repository.git));
@@ -264,6 +265,8 @@ Result<int> judge_push(Session& session) {
   if (session.is_json()) session.print(document);
   return refused == 0 ? kExitDone : kExitNo;
 }
+
+}  // namespace
 
 Result<bool> judge_update(Session& session, const RefUpdate& update, const std::string& directory) {
   GALLEY_ASSIGN(const GitAccess repository, GitAccess::open(directory));

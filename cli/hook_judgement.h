@@ -7,12 +7,6 @@
 
 namespace galley {
 
-/// pre-commit, pre-merge-commit, pre-applypatch: judges the changes in git's index.
-Result<int> judge_staged(Session& session);
-/// pre-push, pre-receive and update: judges all updated references of a push before it returns. One
-/// refusal refuses the push.
-Result<int> judge_push(Session& session);
-
 /// Whether the gate approves the commits that an update of a reference adds to the repository in
 /// this directory, whatever GIT_DIR etc. name. Prints the reasons of a refusal.
 Result<bool> judge_update(Session& session, const RefUpdate& update, const std::string& directory);

@@ -124,15 +124,12 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
     return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
   }
   GALLEY_ASSIGN(const Content content, file_after(*workspace, history, id, path, name));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.show-file/1"},
-                       {"ok", true},
-                       {"id", id.str()},
-                       {"path", path.str()},
-                       {"content", *content}});
-  } else {
-    session.print(session.terminal().content(*content));
-  }
+  session.print({{"schema", "galley.show-file/1"},
+                 {"ok", true},
+                 {"id", id.str()},
+                 {"path", path.str()},
+                 {"content", *content}},
+                session.terminal().content(*content));
   return kExitDone;
 }
 

@@ -261,8 +261,7 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
     return finish_conflict(session, *conflict, document);
   }
   document["message"] = "nothing differs from the workspace, so nothing was committed";
-  if (session.is_json()) session.print(document);
-  session.say(document["message"]);
+  session.tell(document, document["message"]);
   return kExitDone;
 }
 

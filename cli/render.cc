@@ -241,6 +241,12 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
          unsaid_changes(proposal, " ");
 }
 
+Result<std::string> render_names(const Proposal& proposal) {
+  DiffArguments names;
+  names.name_status = true;
+  return render_changes(proposal, names, {});
+}
+
 Result<std::string> exact_diff(const Proposal& proposal) { return render_diff(proposal); }
 
 std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlinks* links) {

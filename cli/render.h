@@ -19,6 +19,9 @@ namespace galley {
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
                                    const OutputStyle& style);
 
+/// Returns the list of --name-status.
+Result<std::string> render_names(const Proposal& proposal);
+
 /// Returns the exact diff for `--json`, without colours or cuts.
 Result<std::string> exact_diff(const Proposal& proposal);
 

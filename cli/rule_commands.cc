@@ -361,15 +361,12 @@ Result<int> list_trusted(Session& session) {
 Result<int> revoke_trusted(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   GALLEY_ASSIGN(const bool was_trusted, revoke_trust(session.user(), workspace->root_path()));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.trust/1"},
-                       {"ok", true},
-                       {"root", workspace->root_path()},
-                       {"trusted", false}});
-  } else {
-    session.say(fmt::format("{} {}", workspace->root_path(),
-                            was_trusted ? "is no longer trusted" : "was not trusted"));
-  }
+  session.tell({{"schema", "galley.trust/1"},
+                {"ok", true},
+                {"root", workspace->root_path()},
+                {"trusted", false}},
+               fmt::format("{} {}", workspace->root_path(),
+                           was_trusted ? "is no longer trusted" : "was not trusted"));
   return kExitDone;
 }
 
@@ -402,10 +399,9 @@ Result<int> run_trust(Session& session) {
   }
   if (part.is_empty() || arguments.show || arguments.dry_run) {
     const bool counts = rules_of(*workspace).config.not_trusted.empty();
-    if (session.is_json()) {
-      session.print(trust_json(*workspace, counts));
-    } else if (part.is_empty()) {
-      session.say(
+    if (session.is_json() || part.is_empty()) {
+      session.tell(
+          trust_json(*workspace, counts),
           "nothing here has to be trusted: the configuration runs nothing and widens nothing");
     } else {
       session.print(shown_part(*workspace));
@@ -418,11 +414,8 @@ Result<int> run_trust(Session& session) {
                             "Trust this for you and this folder, as long as it stays the same?"));
   GALLEY_TRY(record_trust(session.user(), {workspace->root_path(), part.hash(),
                                            place_of(*workspace).clock().wall_ns()}));
-  if (session.is_json()) {
-    session.print(trust_json(*workspace, true));
-  } else {
-    session.say("trusted; take it back with: " + session.hint("trust --revoke"));
-  }
+  session.tell(trust_json(*workspace, true),
+               "trusted; take it back with: " + session.hint("trust --revoke"));
   return kExitDone;
 }
 
@@ -434,6 +427,14 @@ Json grant_json(const Workspace::Grant& grant) {
           {"granted", !grant.is_revoked},
           {"by", grant.by},
           {"said", rfc3339_utc(grant.decided_ns)}};
+}
+
+Json granted_json(const std::string& agent, const std::string& capability, bool is_granted) {
+  return {{"schema", "galley.grant/1"},
+          {"ok", true},
+          {"agent", agent},
+          {"capability", capability},
+          {"granted", is_granted}};
 }
 
 std::string who_says(const Session& session) {
@@ -455,21 +456,15 @@ Result<int> run_grant(Session& session) {
                                           printable_line(agent))));
   }
   GALLEY_TRY(workspace->grant(agent, capability, who_says(session), who));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.grant/1"},
-                       {"ok", true},
-                       {"agent", agent},
-                       {"capability", capability},
-                       {"granted", true}});
-  }
   const Config& config = rules_of(*workspace).config;
   const AgentProfile* list = Policy(config).bounds(agent);
   const std::string extent = list == nullptr
                                  ? ""
                                  : fmt::format(", as far as [agents.{}] ({}) gives it", list->name,
                                                place_in(config, list->line));
-  session.say(fmt::format("{} has {} from now on{}; take it back with: {}", agent, capability,
-                          extent, session.hint(fmt::format("revoke {} '{}'", agent, capability))));
+  session.tell(granted_json(agent, capability, true),
+               fmt::format("{} has {} from now on{}; take it back with: {}", agent, capability,
+                           extent, session.hint(fmt::format("revoke {} '{}'", agent, capability))));
   return kExitDone;
 }
 
@@ -481,14 +476,8 @@ Result<int> run_revoke(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_TRY(
       workspace->revoke(agent, capability, who_says(session), session.transaction_options()));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.grant/1"},
-                       {"ok", true},
-                       {"agent", agent},
-                       {"capability", capability},
-                       {"granted", false}});
-  }
-  session.say(fmt::format("{} has {} no longer", agent, capability));
+  session.tell(granted_json(agent, capability, false),
+               fmt::format("{} has {} no longer", agent, capability));
   return kExitDone;
 }
 

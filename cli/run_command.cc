@@ -103,10 +103,8 @@ ListedPaths listed_by_folder(const ChangeSet& changes) {
 /// Lists the paths as `diff --name-status` does. A folder is listed only if no path in it is.
 Result<ListedPaths> listed_paths(const Proposal& proposal) {
   if (proposal.changes().size() > kMaxSummaryPaths) return listed_by_folder(proposal.changes());
-  DiffArguments names;
-  names.name_status = true;
   ListedPaths listed;
-  GALLEY_ASSIGN(listed.text, render_changes(proposal, names, {}));
+  GALLEY_ASSIGN(listed.text, render_names(proposal));
   listed.count = static_cast<size_t>(std::count(listed.text.begin(), listed.text.end(), '\n'));
   return listed;
 }

@@ -254,6 +254,10 @@ void Session::say(const std::string& line) {
   if (!is_json() && !is_quiet()) terminal_->say(printable_line(line));
 }
 
+void Session::tell(const Json& document, const std::string& line) {
+  is_json() ? print(document) : say(line);
+}
+
 void Session::say_lines(const std::string& text) {
   report_untrusted_state();
   if (!is_json() && !is_quiet()) terminal_->say(printable(text));

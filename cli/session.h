@@ -59,6 +59,8 @@ class Session {
   void print(const Json& document, const std::string& text);
   /// Prints a line for people, escaped; nothing with --json or -q.
   void say(const std::string& line);
+  /// Prints the document with --json, else a line for people as say() does.
+  void tell(const Json& document, const std::string& line);
   /// Prints several lines for people; the caller escapes their fields. Nothing with --json or -q.
   void say_lines(const std::string& text);
   /// Like say_lines, but for errors: -q does not silence it.

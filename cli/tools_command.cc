@@ -505,16 +505,13 @@ Result<int> run_tools_remove(Session& session) {
                                 {{"server", name}}));
     GALLEY_TRY(forget_mcp_server(session.user(), workspace->root_path(), name));
   }
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.tools-remove/1"},
-                       {"ok", true},
-                       {"root", workspace->root_path()},
-                       {"name", name},
-                       {"removed", !is_trial}});
-  } else {
-    session.say(fmt::format("{} {} called here", printable_line(name),
-                            is_trial ? "would no longer be" : "can no longer be"));
-  }
+  session.tell({{"schema", "galley.tools-remove/1"},
+                {"ok", true},
+                {"root", workspace->root_path()},
+                {"name", name},
+                {"removed", !is_trial}},
+               fmt::format("{} {} called here", printable_line(name),
+                           is_trial ? "would no longer be" : "can no longer be"));
   return kExitDone;
 }
 

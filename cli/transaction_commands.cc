@@ -136,9 +136,7 @@ Result<std::string> first_paths(Session& session, const StageStatus& stage) {
   const auto transaction = workspace->resume(stage.id, session.arguments().global.agent);
   if (!transaction) return std::string();
   const Proposal proposal = transaction->proposal();
-  DiffArguments names;
-  names.name_status = true;
-  GALLEY_ASSIGN(const std::string text, render_changes(proposal, names, {}));
+  GALLEY_ASSIGN(const std::string text, render_names(proposal));
   size_t end = 0;
   for (size_t i = 0; i < kMaxNamedPaths && end < text.size(); ++i) end = text.find('\n', end) + 1;
   if (end >= text.size()) return text;
@@ -375,10 +373,8 @@ Result<int> approve_call(Session& session, Workspace& workspace, const std::stri
                               "Let " + asked.question.id + " run once?"));
   }
   GALLEY_TRY(workspace.confirm(wanted, by, who));
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.approve/1"}, {"ok", true}, {"call", wanted}, {"by", by}});
-  }
-  session.say("approved " + wanted + ", once; have the call repeated as it was");
+  session.tell({{"schema", "galley.approve/1"}, {"ok", true}, {"call", wanted}, {"by", by}},
+               "approved " + wanted + ", once; have the call repeated as it was");
   return kExitDone;
 }
 
@@ -531,11 +527,9 @@ Result<int> run_savepoint(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& name = session.arguments().name;
   GALLEY_TRY(transaction.savepoint(name));
-  if (session.is_json()) {
-    session.print(Json{
-        {"schema", "galley.savepoint/1"}, {"ok", true}, {"tx", transaction.id()}, {"name", name}});
-  }
-  session.say("savepoint " + name);
+  session.tell(
+      {{"schema", "galley.savepoint/1"}, {"ok", true}, {"tx", transaction.id()}, {"name", name}},
+      "savepoint " + name);
   return kExitDone;
 }
 
@@ -585,11 +579,8 @@ Result<int> run_begin(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
   GALLEY_TRY(transaction.save());
   session.remember("transaction " + transaction.id() + " is open");
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.begin/1"}, {"ok", true}, {"tx", transaction.id()}});
-    return kExitDone;
-  }
-  session.print(transaction.id() + "\n");
+  session.print({{"schema", "galley.begin/1"}, {"ok", true}, {"tx", transaction.id()}},
+                transaction.id() + "\n");
   if (!others.empty()) {
     session.say(fmt::format("{} of yours {} open already: {}; commands need --tx now",
                             counted(others.size(), "transaction"),
@@ -662,9 +653,7 @@ Result<int> run_status(Session& session) {
     document["tx"] = opened->id();
     document["changes"] = changes_json(proposal.changes());
     if (!session.is_json()) {
-      DiffArguments names;
-      names.name_status = true;
-      GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
+      GALLEY_ASSIGN(const std::string listing, render_names(proposal));
       text += listing;
     }
     for (const ReviewComment& one : inner(*opened).comments()) {
@@ -672,11 +661,8 @@ Result<int> run_status(Session& session) {
       text += fmt::format("comment on {}: {}\n", printable_line(one.on), printable_line(one.text));
     }
   }
-  if (session.is_json()) {
-    session.print(document);
-    return kExitDone;
-  }
-  session.print(text);
+  session.print(document, text);
+  if (session.is_json()) return kExitDone;
   if (!damage.empty()) session.print_error_lines(damage);
   if (!document["transactions"].empty()) return kExitDone;
   session.say(session.arguments().tx.empty()
@@ -726,14 +712,11 @@ Result<int> run_approve(Session& session) {
       session, "", "Approve proposal " + proposal.hex() + " and nothing else?", approved.diff));
   GALLEY_TRY(workspace->approve(proposal, by, who));
   const auto missing = missing_owner(*workspace, approved);  // the approval counts in any case
-  if (session.is_json()) {
-    Json document = {
-        {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}};
-    if (missing && !missing->empty()) document["missing"] = *missing;
-    session.print(document);
-  }
-  session.say("approved " + proposal.hex() +
-              " and nothing else; one more staged byte makes it void");
+  Json document = {
+      {"schema", "galley.approve/1"}, {"ok", true}, {"proposal", proposal.hex()}, {"by", by}};
+  if (missing && !missing->empty()) document["missing"] = *missing;
+  session.tell(document, "approved " + proposal.hex() +
+                             " and nothing else; one more staged byte makes it void");
   if (!missing)
     session.say("warning: cannot tell who else must approve: " + missing.error().message);
   if (!missing || missing->empty()) return kExitDone;
@@ -752,10 +735,8 @@ Result<int> run_rollback(Session& session) {
   if (session.arguments().dry_run) return preview_rollback(session);
   GALLEY_ASSIGN(const std::string id, roll_back(session));
   const std::string& to = session.arguments().to;
-  if (session.is_json()) {
-    session.print(Json{{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}});
-  }
-  session.say(to.empty() ? "rolled back " + id : "rolled back " + id + " to " + to);
+  session.tell({{"schema", "galley.rollback/1"}, {"ok", true}, {"tx", id}},
+               "rolled back " + id + (to.empty() ? "" : " to " + to));
   return kExitDone;
 }
 
