@@ -217,12 +217,10 @@ using nlohmann::json;
 using Row = std::vector<QueryValue>;
 
 Error too_many(std::string_view table) {
-  return {ErrorKind::kQuota,
-          "limit.graph_rows",
+  return {ErrorKind::kQuota, "limit.graph_rows",
           "the table '" + std::string(table) + "' would have more than " +
               std::to_string(kMaxGraphRows) + " rows",
-          {},
-          0};
+          "", 0};
 }
 
 QueryValue text_value(const json& record, const char* key) {
@@ -257,14 +255,9 @@ QueryTable empty_tree() { return {"tree", {"path", "kind", "mode", "size", "hash
 
 Row tree_row(const std::string& path, FileKind kind, uint32_t mode, int64_t size,
              std::string hash) {
-  Row row;
-  row.emplace_back(path);
-  row.emplace_back(std::string(kind_name(kind)));
-  row.emplace_back(octal_mode(mode));
-  row.emplace_back(std::monostate());
-  if (kind != FileKind::kDirectory) row.back() = size;
-  row.emplace_back(std::monostate());
-  if (!hash.empty()) row.back() = std::move(hash);
+  Row row = {path, std::string(kind_name(kind)), octal_mode(mode), {}, {}};
+  if (kind != FileKind::kDirectory) row[3] = size;
+  if (!hash.empty()) row[4] = std::move(hash);
   return row;
 }
 

@@ -25,8 +25,7 @@ Error database_error(sqlite3* connection, int code) {
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) reason = "index.damaged";
   if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED) reason = "index.busy";
   const char* text = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
-  return Error{
-      ErrorKind::kInternal, reason, "the index of the history: " + std::string(text), {}, 0};
+  return {ErrorKind::kInternal, reason, "the index of the history: " + std::string(text), "", 0};
 }
 
 /// The remaining budget of one query.
@@ -91,33 +90,22 @@ Error query_error(sqlite3* connection, int code) {
   const std::string text = sqlite3_errmsg(connection);
   switch (code & 0xff) {
     case SQLITE_AUTH:
-      return {ErrorKind::kUsage,
-              "query.not_read_only",
-              "the index can only be read, with SELECT: " + text,
-              {},
-              0};
+      return {ErrorKind::kUsage, "query.not_read_only",
+              "the index can only be read, with SELECT: " + text, "", 0};
     case SQLITE_INTERRUPT:
-      return {ErrorKind::kTimeout,
-              "query.timeout",
-              "the query took too long and was stopped; ask for less",
-              {},
-              0};
+      return {ErrorKind::kTimeout, "query.timeout",
+              "the query took too long and was stopped; ask for less", "", 0};
     case SQLITE_NOMEM:
-      return {ErrorKind::kQuota,
-              "query.memory",
+      return {ErrorKind::kQuota, "query.memory",
               "the query needs more than " + std::to_string(HistoryIndex::kMaxQueryMemoryBytes) +
                   " bytes of memory; ask for less",
-              {},
-              0};
+              "", 0};
     case SQLITE_ERROR:
     case SQLITE_TOOBIG:
     case SQLITE_RANGE:
     case SQLITE_MISMATCH:
-      return {ErrorKind::kUsage,
-              "query.sql",
-              text + "; docs/transactions.md lists the tables and views",
-              {},
-              0};
+      return {ErrorKind::kUsage, "query.sql",
+              text + "; docs/transactions.md lists the tables and views", "", 0};
     default:
       return database_error(connection, code);
   }
@@ -169,7 +157,7 @@ int bind_at(sqlite3_stmt* statement, int place, const QueryValue& value) {
 }
 
 Error parameter_error(const std::string& what) {
-  return {ErrorKind::kUsage, "query.parameter", what, {}, 0};
+  return {ErrorKind::kUsage, "query.parameter", what, "", 0};
 }
 
 /// Checks that each parameter in the text has a name and a value, and that each value is used.
@@ -319,29 +307,26 @@ Result<QueryResult> Database::ask(std::string_view sql, const Deadline& deadline
 
 // --- statements -----------------------------------------------------------------------------
 
-Database::Statement& Database::Statement::bind(int64_t value) {
-  const int code = sqlite3_bind_int64(statement_.get(), ++bound_, value);
+Database::Statement& Database::Statement::note(int code) {
   if (code != SQLITE_OK) failure_ = code;
   return *this;
+}
+
+Database::Statement& Database::Statement::bind(int64_t value) {
+  return note(sqlite3_bind_int64(statement_.get(), ++bound_, value));
 }
 
 Database::Statement& Database::Statement::bind(std::string_view text) {
-  const int code = sqlite3_bind_text64(statement_.get(), ++bound_, text.data(), text.size(),
-                                       SQLITE_TRANSIENT, SQLITE_UTF8);
-  if (code != SQLITE_OK) failure_ = code;
-  return *this;
+  return note(sqlite3_bind_text64(statement_.get(), ++bound_, text.data(), text.size(),
+                                  SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 Database::Statement& Database::Statement::bind_value(const QueryValue& value) {
-  const int code = bind_at(statement_.get(), ++bound_, value);
-  if (code != SQLITE_OK) failure_ = code;
-  return *this;
+  return note(bind_at(statement_.get(), ++bound_, value));
 }
 
 Database::Statement& Database::Statement::bind_null() {
-  const int code = sqlite3_bind_null(statement_.get(), ++bound_);
-  if (code != SQLITE_OK) failure_ = code;
-  return *this;
+  return note(sqlite3_bind_null(statement_.get(), ++bound_));
 }
 
 Result<bool> Database::Statement::step() {

@@ -56,6 +56,8 @@ class Database {
     };
     Statement(sqlite3* connection, sqlite3_stmt* statement)
         : connection_(connection), statement_(statement) {}
+    /// Keeps an error until the next step.
+    Statement& note(int code);
     sqlite3* connection_;
     std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
     int bound_ = 0;

@@ -91,20 +91,10 @@ std::optional<int> digits(std::string_view text, size_t at, size_t count) {
 }
 
 std::optional<int64_t> unit_seconds(char unit) {
-  switch (unit) {
-    case 's':
-      return 1;
-    case 'm':
-      return 60;
-    case 'h':
-      return 3600;
-    case 'd':
-      return 86400;
-    case 'w':
-      return 604800;
-    default:
-      return {};
-  }
+  static const std::map<char, int64_t> kUnits = {
+      {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+  const auto found = kUnits.find(unit);
+  return found == kUnits.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// The seconds that `T08:00:00[.123](Z|+01:00)` adds to its day; nullopt when it is malformed.

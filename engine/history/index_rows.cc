@@ -53,19 +53,7 @@ void bind_node(Database::Statement& statement, const Node& node) {
   statement.bind(kind_name(node.kind))
       .bind(int64_t{node.mode})
       .bind(static_cast<int64_t>(node.size));
-  if (node.content.is_none()) {
-    statement.bind_null();
-  } else {
-    statement.bind(node.content.hex());
-  }
-}
-
-void bind_id(Database::Statement& statement, const std::optional<TxId>& id) {
-  if (id) {
-    statement.bind(static_cast<int64_t>(id->value));
-  } else {
-    statement.bind_null();
-  }
+  node.content.is_none() ? statement.bind_null() : statement.bind(node.content.hex());
 }
 
 Result<void> insert_changes(const Database& database, const CommittedTransaction& transaction,
@@ -79,11 +67,7 @@ Result<void> insert_changes(const Database& database, const CommittedTransaction
     statement.bind(static_cast<int64_t>(summary.id.value))
         .bind(path.path.str())
         .bind(std::string_view(&path.status, 1));
-    if (path.from) {
-      statement.bind(path.from->str());
-    } else {
-      statement.bind_null();
-    }
+    path.from ? statement.bind(path.from->str()) : statement.bind_null();
     statement.bind(static_cast<int64_t>(path.added))
         .bind(static_cast<int64_t>(path.removed))
         .bind(int64_t{path.is_binary})
@@ -251,13 +235,10 @@ Result<void> insert(const Database& database, TxId id, const CommittedTransactio
       .bind(summary.tool)
       .bind(summary.message)
       .bind(summary.proposal.hex());
-  bind_id(statement, summary.undoes);
+  const auto& undoes = summary.undoes;
+  undoes ? statement.bind(static_cast<int64_t>(undoes->value)) : statement.bind_null();
   statement.bind(problem);
-  if (summary.owner) {
-    statement.bind(*summary.owner);
-  } else {
-    statement.bind_null();
-  }
+  summary.owner ? statement.bind(*summary.owner) : statement.bind_null();
   statement.bind(summary.session)
       .bind(static_cast<int64_t>(summary.turn))
       .bind(summary.prompt)

@@ -47,10 +47,6 @@ namespace galley {
 namespace {
 constexpr std::string_view kResolved = "resolved";
 
-bool has_content(const Node& node) {
-  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-}
-
 Result<Content> bytes_or_target(Overlay& view, const RelPath& path, const Node& node) {
   if (node.kind == FileKind::kRegular) return view.read(path);
   GALLEY_ASSIGN(std::string target, view.read_link(path));
@@ -81,21 +77,18 @@ Node without_owner(Node node) {
 /// One rebase in progress: the wanted nodes, laid over the present ones.
 class RebaseRun {
  public:
-  RebaseRun(const Proposal& change, const Directory& workspace, const Clock& clock,
+  RebaseRun(const Proposal& change, const Directory& workspace,
+            const std::shared_ptr<ContentStore>& store, const Clock& clock,
             const RebaseOptions& options)
       : change_(&change),
         options_(&options),
-        view_(workspace, make_memory_store(), clock),
+        view_(workspace, store, clock),
         store_(std::make_shared<LayeredStore>(
             std::vector<std::shared_ptr<const ContentStore>>{change.store()})) {}
 
   RebaseRun(const Proposal& change, Overlay& staged, const RebaseOptions& options)
-      : change_(&change),
-        options_(&options),
-        view_(staged.workspace(), staged.store(), staged.clock()),
-        is_staged_(true),
-        store_(std::make_shared<LayeredStore>(
-            std::vector<std::shared_ptr<const ContentStore>>{change.store()})) {
+      : RebaseRun(change, staged.workspace(), staged.store(), staged.clock(), options) {
+    is_staged_ = true;
     view_.share(staged);
   }
 
@@ -182,7 +175,7 @@ class RebaseRun {
   /// Keeps the present bytes unless the change has them. A journal may lack contents that its
   /// transaction did not change.
   Result<void> keep_found(const RelPath& path, const Node& node) {
-    if (!has_content(node)) return {};
+    if (!is_file_or_link(node)) return {};
     const auto change = by_path_.find(path);
     const bool has_them = change != by_path_.end() &&
                           change->second->before.content == node.content &&
@@ -459,20 +452,17 @@ class RebaseRun {
 
   Result<void> conflict(const Change& change, const Node& found, std::string reason,
                         std::string message) {
-    PathConflict entry;
-    entry.path = change.path;
+    PathConflict entry = sides_of(change.path, change.before, found, change.after);
     entry.reason = std::move(reason);
     entry.message = std::move(message);
-    entry.expected = change.before;
-    entry.found = found;
-    entry.wanted = change.after;
     // For a pure change of mode, the bytes it was made on may be unavailable.
-    const bool is_base_known = !has_content(change.before) || change.before == found ||
+    const bool is_base_known = !is_file_or_link(change.before) || change.before == found ||
                                store_->get(change.before.content).has_value();
-    const bool has_lines = (has_content(found) || has_content(change.before)) && is_base_known &&
-                           found.kind != FileKind::kOther && found != change.before;
+    const bool has_lines = (is_file_or_link(found) || is_file_or_link(change.before)) &&
+                           is_base_known && found.kind != FileKind::kOther &&
+                           found != change.before;
     if (has_lines) {
-      if (has_content(found)) {
+      if (is_file_or_link(found)) {
         GALLEY_ASSIGN(const Content bytes, bytes_or_target(view_, change.path, found));
         GALLEY_TRY(store_->put(bytes));
       }
@@ -609,7 +599,7 @@ std::string PathConflict::version() const {
   std::string sides;
   for (const Node* node : {&expected, &found, &wanted}) {
     sides += std::to_string(static_cast<int>(node->kind)) + " " + std::to_string(node->mode) + " " +
-             (has_content(*node) ? node->content.hex() : std::string()) +
+             (is_file_or_link(*node) ? node->content.hex() : std::string()) +
              (node->owner ? " " + owner_text(*node->owner) : std::string()) + "\n";
   }
   return ContentId::of(sides).hex().substr(0, kDigits);
@@ -617,7 +607,7 @@ std::string PathConflict::version() const {
 
 Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
                              const RebaseOptions& options) {
-  return RebaseRun(change, workspace, clock, options).run();
+  return RebaseRun(change, workspace, make_memory_store(), clock, options).run();
 }
 
 Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
@@ -671,7 +661,7 @@ ChangeSet without_conflicts(const ChangeSet& changes, const std::vector<PathConf
 /// True if a directory replaces a link or file above the path, so that nothing is there yet.
 bool is_below_replaced(const ChangeSet& changes, const RelPath& path) {
   const Change* above = path.is_root() ? nullptr : find_change(changes, path.parent());
-  if (above != nullptr && has_content(above->before)) return true;
+  if (above != nullptr && is_file_or_link(above->before)) return true;
   return !path.is_root() && is_below_replaced(changes, path.parent());
 }
 
@@ -707,12 +697,12 @@ Result<void> stage_rebased(const Proposal& rebased, Overlay& staged) {
   }
   Overlay::Entries entries = staged.entries();
   for (const Change& one : rebased.changes()) {
-    if (has_content(one.after)) {
+    if (is_file_or_link(one.after)) {
       GALLEY_ASSIGN(const Content bytes, rebased.content(one.after));
       GALLEY_TRY(staged.store()->put(bytes));
     }
     Overlay::Entry& entry = entries[one.path];
-    if (has_content(entry.before) && entry.before == entry.now) {
+    if (is_file_or_link(entry.before) && entry.before == entry.now) {
       GALLEY_ASSIGN(const Content bytes, bytes_or_target(staged, one.path, entry.before));
       GALLEY_TRY(staged.store()->put(bytes));
     }
@@ -730,7 +720,7 @@ Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay) {
   Overlay::Entries entries = overlay.entries();
   for (const Change& change : proposal.changes()) {
     for (const Node* node : {&change.before, &change.after}) {
-      if (!has_content(*node)) continue;
+      if (!is_file_or_link(*node)) continue;
       GALLEY_ASSIGN(const Content bytes, proposal.content(*node));
       GALLEY_TRY(overlay.store()->put(bytes));
     }
@@ -793,30 +783,15 @@ std::string resolved_text(const Merge& merge, const FileSides& sides,
 
 /// Contents that are not merged by lines: one side has them, or they are given.
 std::string chosen_content(const FileSides& sides, const Resolution::Choice& choice) {
-  switch (choice.side) {
-    case Resolution::Side::kFound:
-      return *sides.found_bytes;
-    case Resolution::Side::kWanted:
-      return *sides.wanted_bytes;
-    case Resolution::Side::kBase:
-      return *sides.base_bytes;
-    case Resolution::Side::kText:
-      break;
-  }
-  return choice.text;
+  return choice.side == Resolution::Side::kFound    ? *sides.found_bytes
+         : choice.side == Resolution::Side::kWanted ? *sides.wanted_bytes
+         : choice.side == Resolution::Side::kBase   ? *sides.base_bytes
+                                                    : choice.text;
 }
 
 uint32_t chosen_mode(const FileSides& sides, const Resolution::Choice& choice) {
-  switch (choice.side) {
-    case Resolution::Side::kFound:
-      return sides.found.mode;
-    case Resolution::Side::kBase:
-      return sides.base.mode;
-    case Resolution::Side::kWanted:
-    case Resolution::Side::kText:
-      break;
-  }
-  return sides.wanted.mode;
+  if (choice.side == Resolution::Side::kFound) return sides.found.mode;
+  return choice.side == Resolution::Side::kBase ? sides.base.mode : sides.wanted.mode;
 }
 
 /// Merges the bytes that both sides changed.

@@ -65,10 +65,13 @@ Result<bool> is_undone_in_parts(const History& history, const CommittedTransacti
   return restored.size() == transaction.changes.size();
 }
 
-/// Visits the transactions in effect that `is_wanted` selects, newest first, until `visit` returns
-/// false.
-template <class IsWanted, class Visit>
-Result<void> visit_in_effect(const History& history, const CommittedBy& who, IsWanted is_wanted,
+/// What an undo or a redo without an id chooses among.
+enum class Wanted : uint8_t { kToUndo, kUndos };
+
+/// Visits the transactions in effect that can be undone, or the undos, newest first, until `visit`
+/// returns false.
+template <class Visit>
+Result<void> visit_in_effect(const History& history, const CommittedBy& who, Wanted wanted,
                              Visit visit) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, listed_ids(history.state()));
   // The newest is most often the wanted one. It stays in memory, so it is not read again.
@@ -84,7 +87,9 @@ Result<void> visit_in_effect(const History& history, const CommittedBy& who, IsW
     const bool is_own = (who.agent.empty() || meta.agent == who.agent) &&
                         (who.session.empty() || meta.session == who.session);
     if (!is_own || relations.undone_by(*id)) continue;
-    GALLEY_ASSIGN(const bool is_meant, is_wanted(*id, meta));
+    GALLEY_ASSIGN(const bool is_meant, wanted == Wanted::kToUndo ? is_to_undo(history, *id, meta)
+                                       : meta.undoes             ? is_undo(history, *id)
+                                                                 : Result<bool>(false));
     if (!is_meant) continue;
     std::vector<TxId> parts = relations.partly_undone_by(*id);
     // Of such an undo it is not known here what came back.
@@ -97,23 +102,6 @@ Result<void> visit_in_effect(const History& history, const CommittedBy& who, IsW
     if (!goes_on) break;
   }
   return {};
-}
-
-template <class Visit>
-Result<void> visit_to_undo(const History& history, const CommittedBy& who, Visit visit) {
-  return visit_in_effect(
-      history, who, [&](TxId id, const CommitMeta& meta) { return is_to_undo(history, id, meta); },
-      visit);
-}
-
-template <class Visit>
-Result<void> visit_undos(const History& history, const CommittedBy& who, Visit visit) {
-  return visit_in_effect(
-      history, who,
-      [&](TxId id, const CommitMeta& meta) {
-        return meta.undoes ? is_undo(history, id) : Result<bool>(false);
-      },
-      visit);
 }
 
 tl::unexpected<Error> nothing_to_undo(const History& history, const CommittedBy& who) {
@@ -152,39 +140,44 @@ tl::unexpected<Error> nothing_to_redo(const CommittedBy& who) {
               "nothing to redo: no transaction is undone");
 }
 
+tl::unexpected<Error> none_left(const History& history, const CommittedBy& who, Wanted wanted) {
+  return wanted == Wanted::kToUndo ? nothing_to_undo(history, who) : nothing_to_redo(who);
+}
+
+Result<TxId> newest(const History& history, const CommittedBy& who, Wanted wanted) {
+  std::optional<TxId> found;
+  GALLEY_TRY(visit_in_effect(history, who, wanted, [&](TxId id) -> Result<bool> {
+    found = id;
+    return false;
+  }));
+  if (!found) return none_left(history, who, wanted);
+  return *found;
+}
+
 /// Plans with each visited transaction until one has an effect. Those that were passed over are
 /// undone with it: otherwise they would be in the way of the next step. A part of a transaction is
 /// taken only from the first.
-template <class VisitAll, class Plan>
-Result<std::optional<UndoOutcome>> plan_first(VisitAll visit_all, const UndoOptions& options,
-                                              Plan plan) {
+Result<UndoOutcome> plan_newest(const History& history, const Directory& workspace,
+                                const CommittedBy& who, const Clock& clock,
+                                const UndoOptions& options, Wanted wanted) {
   std::optional<UndoOutcome> found;
   std::vector<TxId> passed;
   const bool is_whole = options.paths.empty() && options.hunks.empty();
-  GALLEY_TRY(visit_all([&](TxId id) -> Result<bool> {
-    GALLEY_ASSIGN(UndoOutcome outcome, plan(id));
+  GALLEY_TRY(visit_in_effect(history, who, wanted, [&](TxId id) -> Result<bool> {
+    GALLEY_ASSIGN(UndoOutcome outcome, plan_undo(history, workspace, id, clock, options));
     const bool is_nothing = std::holds_alternative<NothingToUndo>(outcome);
     if (!is_nothing || !found) found = std::move(outcome);
     if (is_nothing) passed.push_back(id);
     return is_nothing && is_whole;
   }));
-  auto* made = found ? std::get_if<UndoPlan>(&*found) : nullptr;
-  if (made == nullptr || passed.empty()) return found;
+  if (!found) return none_left(history, who, wanted);
+  auto* made = std::get_if<UndoPlan>(&*found);
+  if (made == nullptr || passed.empty()) return *std::move(found);
   made->passed = passed;
   passed.push_back(made->undoes);
   made->undoes = passed.front();
   made->also_undoes.insert(made->also_undoes.begin(), passed.begin() + 1, passed.end());
-  return found;
-}
-
-template <class VisitAll>
-Result<std::optional<TxId>> first_of(VisitAll visit_all) {
-  std::optional<TxId> found;
-  GALLEY_TRY(visit_all([&](TxId id) -> Result<bool> {
-    found = id;
-    return false;
-  }));
-  return found;
+  return *std::move(found);
 }
 
 }  // namespace
@@ -204,39 +197,23 @@ Result<bool> is_undo(const History& history, TxId id) {
 }
 
 Result<TxId> newest_to_undo(const History& history, const CommittedBy& who) {
-  GALLEY_ASSIGN(const auto found,
-                first_of([&](auto visit) { return visit_to_undo(history, who, visit); }));
-  if (!found) return nothing_to_undo(history, who);
-  return *found;
+  return newest(history, who, Wanted::kToUndo);
 }
 
 Result<TxId> newest_undo(const History& history, const CommittedBy& who) {
-  GALLEY_ASSIGN(const auto found,
-                first_of([&](auto visit) { return visit_undos(history, who, visit); }));
-  if (!found) return nothing_to_redo(who);
-  return *found;
+  return newest(history, who, Wanted::kUndos);
 }
 
 Result<UndoOutcome> plan_newest_undo(const History& history, const Directory& workspace,
                                      const CommittedBy& who, const Clock& clock,
                                      const UndoOptions& options) {
-  GALLEY_ASSIGN(
-      auto found,
-      plan_first([&](auto visit) { return visit_to_undo(history, who, visit); }, options,
-                 [&](TxId id) { return plan_undo(history, workspace, id, clock, options); }));
-  if (!found) return nothing_to_undo(history, who);
-  return *std::move(found);
+  return plan_newest(history, workspace, who, clock, options, Wanted::kToUndo);
 }
 
 Result<UndoOutcome> plan_newest_redo(const History& history, const Directory& workspace,
                                      const CommittedBy& who, const Clock& clock,
                                      const UndoOptions& options) {
-  GALLEY_ASSIGN(
-      auto found,
-      plan_first([&](auto visit) { return visit_undos(history, who, visit); }, options,
-                 [&](TxId id) { return plan_undo(history, workspace, id, clock, options); }));
-  if (!found) return nothing_to_redo(who);
-  return *std::move(found);
+  return plan_newest(history, workspace, who, clock, options, Wanted::kUndos);
 }
 
 }  // namespace galley
