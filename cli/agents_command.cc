@@ -384,14 +384,6 @@ void print(Session& session, const AgentPlan& plan, const PlannedFiles& files, b
   }
 }
 
-/// Agents run the commands in these files outside of every sandbox.
-Result<void> refuse_entries_to_agents(const Arguments& arguments) {
-  GALLEY_TRY(refuse_inside_exec("agents " + arguments.subcommand));
-  if (arguments.dry_run || arguments.global.agent.empty()) return {};
-  return fail(ErrorKind::kRefused, "person.agent",
-              "only a person may configure agents: leave out --agent");
-}
-
 /// The consents that a person can have given to an agent: to its program, and to the one for
 /// editors.
 std::vector<AgentEntry> consents_to(const AgentProgram& agent, const std::string& home,
@@ -553,7 +545,9 @@ void say_second_hooks(Session& session, const AgentPlan& plan, const AgentPlaces
 
 Result<int> change(Session& session) {
   const Arguments& arguments = session.arguments();
-  GALLEY_TRY(refuse_entries_to_agents(arguments));
+  // Agents run the commands in these files outside of every sandbox.
+  GALLEY_TRY(refuse_inside_exec("agents " + arguments.subcommand));
+  GALLEY_TRY(refuse_to_agents(arguments, "only a person may configure agents: leave out --agent"));
   GALLEY_ASSIGN(const AgentPlaces places, agent_places());
   const bool is_install = arguments.subcommand == "install";
   GALLEY_ASSIGN(AgentPlan wanted, wanted_entries(arguments, places));

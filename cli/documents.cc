@@ -35,47 +35,34 @@ constexpr std::string_view kNoEnd = "it has no line counts, and no end that coul
 constexpr std::string_view kNoPrefix = "its paths have no prefix to take off";
 constexpr std::string_view kNoHunks = "it has no hunks with context and added lines";
 
-constexpr std::array kFormatOptions = {
-    FormatOption{"--strict", Scope::kEdits, [](const EditArguments& edit) { return edit.strict; },
-                 kSelfContained},
-    FormatOption{"-R", Scope::kHunks, [](const EditArguments& edit) { return edit.reverse; },
-                 "its edits cannot be turned round"},
-    FormatOption{"--recount", Scope::kHunks, [](const EditArguments& edit) { return edit.recount; },
-                 kNoEnd},
-    FormatOption{"--complete", Scope::kWhole,
-                 [](const EditArguments& edit) { return edit.is_complete; }, kNoEnd},
-    FormatOption{"--truncated", Scope::kHunks,
-                 [](const EditArguments& edit) { return edit.is_truncated; }, kNoEnd},
-    FormatOption{"--unidiff-zero", Scope::kUnified,
-                 [](const EditArguments& edit) { return edit.unidiff_zero; },
-                 "it has no hunks without context"},
-    FormatOption{"--ignore-whitespace", Scope::kEdits,
-                 [](const EditArguments& edit) { return edit.ignore_whitespace; }, kSelfContained},
-    FormatOption{"--reject", Scope::kEdits, [](const EditArguments& edit) { return edit.reject; },
-                 "its calls are made one on the other"},
-    FormatOption{"-p", Scope::kUnified,
-                 [](const EditArguments& edit) { return edit.strip.has_value(); }, kNoPrefix},
-    FormatOption{"-C", Scope::kHunks,
-                 [](const EditArguments& edit) { return edit.context.has_value(); }, kNoHunks},
-    FormatOption{"--whitespace", Scope::kHunks,
-                 [](const EditArguments& edit) {
-                   return !edit.whitespace.empty() && edit.whitespace != "nowarn";
-                 },
-                 kNoHunks},
-    FormatOption{"--directory", Scope::kEdits,
-                 [](const EditArguments& edit) { return !edit.directory.empty(); }, kSelfContained},
-    FormatOption{"--include", Scope::kEdits,
-                 [](const EditArguments& edit) { return edit.has_filter(true); }, kSelfContained},
-    FormatOption{"--exclude", Scope::kEdits,
-                 [](const EditArguments& edit) { return edit.has_filter(false); }, kSelfContained},
-    FormatOption{"--only", Scope::kEdits,
-                 [](const EditArguments& edit) { return !edit.only.empty(); }, kSelfContained},
-    FormatOption{"--except", Scope::kEdits,
-                 [](const EditArguments& edit) { return !edit.except.empty(); }, kSelfContained},
-    FormatOption{"--choose", Scope::kEdits,
-                 [](const EditArguments& edit) { return !edit.choose.empty(); },
-                 "pass the place as 'choices' of the call"},
-};
+using Edit = const EditArguments&;
+
+constexpr std::array<FormatOption, 17> kFormatOptions = {{
+    {"--strict", Scope::kEdits, [](Edit edit) { return edit.strict; }, kSelfContained},
+    {"-R", Scope::kHunks, [](Edit edit) { return edit.reverse; },
+     "its edits cannot be turned round"},
+    {"--recount", Scope::kHunks, [](Edit edit) { return edit.recount; }, kNoEnd},
+    {"--complete", Scope::kWhole, [](Edit edit) { return edit.is_complete; }, kNoEnd},
+    {"--truncated", Scope::kHunks, [](Edit edit) { return edit.is_truncated; }, kNoEnd},
+    {"--unidiff-zero", Scope::kUnified, [](Edit edit) { return edit.unidiff_zero; },
+     "it has no hunks without context"},
+    {"--ignore-whitespace", Scope::kEdits, [](Edit edit) { return edit.ignore_whitespace; },
+     kSelfContained},
+    {"--reject", Scope::kEdits, [](Edit edit) { return edit.reject; },
+     "its calls are made one on the other"},
+    {"-p", Scope::kUnified, [](Edit edit) { return edit.strip.has_value(); }, kNoPrefix},
+    {"-C", Scope::kHunks, [](Edit edit) { return edit.context.has_value(); }, kNoHunks},
+    {"--whitespace", Scope::kHunks,
+     [](Edit edit) { return !edit.whitespace.empty() && edit.whitespace != "nowarn"; }, kNoHunks},
+    {"--directory", Scope::kEdits, [](Edit edit) { return !edit.directory.empty(); },
+     kSelfContained},
+    {"--include", Scope::kEdits, [](Edit edit) { return edit.has_filter(true); }, kSelfContained},
+    {"--exclude", Scope::kEdits, [](Edit edit) { return edit.has_filter(false); }, kSelfContained},
+    {"--only", Scope::kEdits, [](Edit edit) { return !edit.only.empty(); }, kSelfContained},
+    {"--except", Scope::kEdits, [](Edit edit) { return !edit.except.empty(); }, kSelfContained},
+    {"--choose", Scope::kEdits, [](Edit edit) { return !edit.choose.empty(); },
+     "pass the place as 'choices' of the call"},
+}};
 
 bool is_in(Scope scope, EditFormat format) {
   switch (format) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -17,44 +18,32 @@ namespace {
 
 constexpr uint32_t kDirectoryMode = 0755;
 
-std::string_view step_name(HookStep step) {
-  switch (step) {
-    case HookStep::kWrite:
-      return "write";
-    case HookStep::kWriteAndKeep:
-      return "write_and_keep";
-    case HookStep::kRenew:
-      return "renew";
-    case HookStep::kRemove:
-      return "remove";
-    case HookStep::kRestore:
-      return "restore";
-    case HookStep::kNothing:
-      break;
-  }
-  return "nothing";
+struct StepWords {
+  std::string_view name;
+  std::string_view text;  ///< what was done
+};
+
+const StepWords& words_of(HookStep step) {
+  static const std::map<HookStep, StepWords> kWords = {
+      {HookStep::kWrite, {"write", "installed"}},
+      {HookStep::kWriteAndKeep,
+       {"write_and_keep", "installed; the hook that was there runs first, kept as "}},
+      {HookStep::kRenew, {"renew", "renewed: another version of Galley had written it"}},
+      {HookStep::kRemove, {"remove", "removed"}},
+      {HookStep::kRestore, {"restore", "removed; the hook that was there before is back"}},
+      {HookStep::kNothing, {"nothing", ""}},
+  };
+  return kWords.at(step);
 }
 
 std::string step_text(const HookChange& change, bool is_install) {
-  const std::string kept = earlier_hook_name(change.hook);
   if (change.is_legacy && !is_install) {
     return "not removed: pre-commit keeps it as " + change.hook +
            ".legacy; run first: pre-commit uninstall --hook-type " + change.hook;
   }
-  switch (change.step) {
-    case HookStep::kWrite:
-      return "installed";
-    case HookStep::kWriteAndKeep:
-      return "installed; the hook that was there runs first, kept as " + kept;
-    case HookStep::kRenew:
-      return "renewed: another version of Galley had written it";
-    case HookStep::kRemove:
-      return "removed";
-    case HookStep::kRestore:
-      return "removed; the hook that was there before is back";
-    case HookStep::kNothing:
-      break;
-  }
+  std::string text(words_of(change.step).text);
+  if (change.step == HookStep::kWriteAndKeep) text += earlier_hook_name(change.hook);
+  if (!text.empty()) return text;
   return is_install ? "is installed already" : "none of Galley's is there";
 }
 
@@ -137,7 +126,7 @@ Json changes_document(const HookPlace& place, const std::vector<HookChange>& cha
                    {"hooks", Json::array()}};
   if (!place.leads_to.empty()) document["leads_to"] = place.leads_to;
   for (const HookChange& change : changes) {
-    Json entry = {{"hook", change.hook}, {"step", step_name(change.step)}};
+    Json entry = {{"hook", change.hook}, {"step", words_of(change.step).name}};
     const bool keeps = change.step == HookStep::kWriteAndKeep;
     if (keeps) entry["kept_as"] = earlier_hook_name(change.hook);
     document["hooks"].push_back(std::move(entry));
@@ -168,14 +157,6 @@ void print_hook_changes(Session& session, const HookPlace& place,
         "warning: galley is not on PATH, where these hooks look for it; until it is there, "
         "they refuse what they cannot judge");
   }
-}
-
-/// Git runs the files of this directory outside of every sandbox.
-Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
-  GALLEY_TRY(refuse_inside_exec("hook " + arguments.subcommand));
-  if (arguments.dry_run || arguments.global.agent.empty()) return {};
-  return fail(ErrorKind::kRefused, "person.agent",
-              "only a person may install or remove hooks: leave out --agent");
 }
 
 /// The parent of the folder of links to hook files, and the name of that folder in it.
@@ -262,7 +243,10 @@ Result<void> remove_view(Session& session, const HookFiles& files, const Writabl
 Result<int> change_hooks(Session& session) {
   const Arguments& arguments = session.arguments();
   const bool is_install = arguments.subcommand == "install";
-  GALLEY_TRY(refuse_hooks_to_agents(arguments));
+  // Git runs the files of this directory outside of every sandbox.
+  GALLEY_TRY(refuse_inside_exec("hook " + arguments.subcommand));
+  GALLEY_TRY(
+      refuse_to_agents(arguments, "only a person may install or remove hooks: leave out --agent"));
   GALLEY_ASSIGN(const HookPlace place, hook_place(GitProgram()));
   if (is_install) {
     GALLEY_TRY(check_place(place, arguments));

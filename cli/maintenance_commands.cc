@@ -46,13 +46,6 @@ FoundPrograms found_programs() {
   return programs;
 }
 
-/// It writes the rules for agents.
-Result<void> refuse_init_to_agents(const Arguments& arguments) {
-  if (arguments.dry_run || arguments.global.agent.empty()) return {};
-  return fail(ErrorKind::kRefused, "person.agent",
-              "only a person may write galley.toml: leave out --agent");
-}
-
 void print_actions(Session& session, const std::vector<std::string>& actions) {
   std::string text;
   for (const std::string& action : actions) text += printable_line(action) + "\n";
@@ -87,8 +80,9 @@ std::string_view status_name(CheckStatus status) {
 
 Result<int> run_init(Session& session) {
   const Arguments& arguments = session.arguments();
+  // It has the rules for agents.
   GALLEY_TRY(refuse_inside_exec("init"));
-  GALLEY_TRY(refuse_init_to_agents(arguments));
+  GALLEY_TRY(refuse_to_agents(arguments, "only a person may write galley.toml: leave out --agent"));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string text,
                 recommended_config(

@@ -63,8 +63,7 @@ std::string not_shown(const Session& session, const RelPath& path) {
                      session.arguments().global.agent);
 }
 
-}  // namespace
-
+/// Returns links to the files of the workspace, if --hyperlinks and the terminal allow them.
 Result<std::optional<Hyperlinks>> links_to_files(Session& session) {
   std::optional<Hyperlinks> links;
   if (!session.terminal().has_links(session.arguments().diff.hyperlinks)) return links;
@@ -77,6 +76,8 @@ Result<std::optional<Hyperlinks>> links_to_files(Session& session) {
                 host.data());
   return links;
 }
+
+}  // namespace
 
 Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());

@@ -15,9 +15,6 @@ namespace galley {
 /// Returns the part of a proposal that the calling agent may see.
 Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal);
 
-/// Returns links to the files of the workspace, if --hyperlinks and the terminal allow them.
-Result<std::optional<Hyperlinks>> links_to_files(Session& session);
-
 /// Prints the changes of a proposal in the format of the options, after `heading`. Files that the
 /// calling agent may not read are omitted, with one line each on stderr.
 Result<void> print_changes(Session& session, const Proposal& proposal,

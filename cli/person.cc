@@ -89,6 +89,11 @@ Result<void> refuse_inside_exec(const std::string& command) {
       "only a person may use `galley " + command + "`, and not inside a command that Galley runs");
 }
 
+Result<void> refuse_to_agents(const Arguments& arguments, const std::string& why) {
+  if (arguments.dry_run || arguments.global.agent.empty()) return {};
+  return fail(ErrorKind::kRefused, "person.agent", why);
+}
+
 Approver approver_at_terminal(Session& session) {
   if (session.is_json() || !session.terminal().is_error_terminal()) return {};
   if (is_terminal_of_agent(session)) return {};

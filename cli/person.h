@@ -32,6 +32,10 @@ Result<std::string> diff_on_screen(Session& session, const Proposal& proposal);
 /// Errors: kRefused `person.inside_exec`.
 Result<void> refuse_inside_exec(const std::string& command);
 
+/// Refuses an action of a person with --agent, unless it is a dry run. `why` is the message.
+/// Errors: kRefused `person.agent`.
+Result<void> refuse_to_agents(const Arguments& arguments, const std::string& why);
+
 /// Returns an approver that asks at the controlling terminal whether to commit. It shows the diff
 /// as far as it fits, then the rules that ask; `d` shows the whole diff. Without a terminal it
 /// cannot ask, which the gate treats as a no. Piped input is not accepted as an answer, since it

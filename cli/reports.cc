@@ -115,18 +115,10 @@ Result<void> write_report_file(Session& session, const std::string& file, std::s
   return write_host_file(place, text, is_added);
 }
 
-const std::vector<std::string>& report_formats() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
-    for (const Format& format : kFormats) names.emplace_back(format.name);
-    return names;
-  }();
-  return kNames;
-}
-
 Result<std::vector<ReportRequest>> report_requests(const std::vector<std::string>& words) {
   std::vector<ReportRequest> requests;
-  const auto& names = report_formats();
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
   size_t printed = 0;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');

@@ -19,9 +19,6 @@ struct ReportRequest {
   std::string file;  ///< empty: standard output, in place of the text
 };
 
-/// Returns the formats of --report, sorted (docs/start.md).
-[[nodiscard]] const std::vector<std::string>& report_formats();
-
 /// Parses the values of --report.
 /// Errors: kUsage `usage.report` for an unknown format, or for two reports on standard output.
 [[nodiscard]] Result<std::vector<ReportRequest>> report_requests(

@@ -147,6 +147,10 @@ std::string error_text(const json& id, int code, const std::string& message) {
          "\n";
 }
 
+std::string result_text(const json& id, const ordered_json& result) {
+  return json_text(ordered_json{{"jsonrpc", "2.0"}, {"id", id}, {"result", result}}) + "\n";
+}
+
 /// Makes the numbers of lines that fs/read_text_file asks for unsigned: parse_json() returns a
 /// signed 2 for 2.0. Returns false if one is not a whole number.
 bool make_unsigned(json& params) {
@@ -457,10 +461,7 @@ void AcpProxy::answer_read(const json& id, const json& params, const Result<AcpF
     const bool is_missing = file.error().kind == ErrorKind::kNotFound;
     return fail_agent(id, is_missing ? kNotFoundCode : rpc::kInternalError, file.error().message);
   }
-  to_agent_ += json_text(ordered_json{{"jsonrpc", "2.0"},
-                                      {"id", id},
-                                      {"result", {{"content", lines_of(file->text, params)}}}}) +
-               "\n";
+  to_agent_ += result_text(id, {{"content", lines_of(file->text, params)}});
 }
 
 void AcpProxy::write_file(const json& message) {
@@ -471,9 +472,7 @@ void AcpProxy::write_file(const json& message) {
                                            content.get<std::string>())
                            : fail(ErrorKind::kInvalid, "acp.content", "'content' is a text");
   if (!written) return fail_agent(message.at("id"), rpc::kInternalError, written.error().message);
-  to_agent_ += json_text(ordered_json{
-                   {"jsonrpc", "2.0"}, {"id", message.at("id")}, {"result", Json::object()}}) +
-               "\n";
+  to_agent_ += result_text(message.at("id"), ordered_json::object());
   wants_look_ = text_of(params, "sessionId");
 }
 
@@ -491,9 +490,7 @@ void AcpProxy::take_answer(const std::string& id, const json& message) {
       return answer_read(question.id, question.params, world_->read(session, path));
     }
     world_->note_editor_text(session, path);
-    to_agent_ += json_text(ordered_json{
-                     {"jsonrpc", "2.0"}, {"id", question.id}, {"result", {{"content", content}}}}) +
-                 "\n";
+    to_agent_ += result_text(question.id, {{"content", content}});
     return;
   }
   const json outcome = member(result, "outcome");
