@@ -92,19 +92,13 @@ Result<int> check_transaction(Session& session) {
   return finish_judgement(session, preview, document);
 }
 
-Json names_json(const std::vector<RelPath>& paths) {
-  Json names = Json::array();
-  for (const RelPath& path : paths) names.push_back(path.str());
-  return names;
-}
-
 /// Reports the changes of --fix, for people and in the document.
 void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
-  document["fixed"] = {{"staged", names_json(fixes.put.staged)},
-                       {"followed", names_json(fixes.put.followed)}};
+  document["fixed"] = {{"staged", paths_json(fixes.put.staged)},
+                       {"followed", paths_json(fixes.put.followed)}};
   for (const std::string& warning : fixes.put.warnings) document["warnings"].push_back(warning);
   if (!fixes.put.filtered.empty()) {
-    document["fixed"]["filtered"] = names_json(fixes.put.filtered);
+    document["fixed"]["filtered"] = paths_json(fixes.put.filtered);
   }
   for (const FixRun& run : fixes.report.runs) {
     for (const LeftOutFix& one : run.left_out) {

@@ -28,8 +28,6 @@ class ConfigFile {
   /// Returns the absolute path, after links are followed.
   [[nodiscard]] std::string path() const { return folder_ + "/" + name_.str(); }
   [[nodiscard]] const std::optional<std::string>& text() const { return text_; }
-  /// Returns the permission bits of the existing file.
-  [[nodiscard]] uint32_t mode() const { return stat_.mode; }
 
   /// Replaces the contents in one step. A new file gets `mode`, and an existing one keeps its own.
   /// nullopt removes the file.

@@ -137,6 +137,12 @@ Json changes_json(const ChangeSet& changes) {
   return list;
 }
 
+Json paths_json(const std::vector<RelPath>& paths) {
+  Json list = Json::array();
+  for (const RelPath& path : paths) list.push_back(path.str());
+  return list;
+}
+
 Json finding_json(const Finding& finding) {
   Json json = {{"rule", finding.rule}, {"severity", severity_name(finding.severity)}};
   if (!finding.path.empty()) json["path"] = finding.path;

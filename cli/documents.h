@@ -23,6 +23,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json node_json(const Node& node);
 [[nodiscard]] Json change_json(const Change& change);
 [[nodiscard]] Json changes_json(const ChangeSet& changes);
+[[nodiscard]] Json paths_json(const std::vector<RelPath>& paths);
 [[nodiscard]] Json finding_json(const Finding& finding);
 [[nodiscard]] Json verdict_json(const Verdict& verdict);
 [[nodiscard]] Json receipt_json(const Receipt& receipt);

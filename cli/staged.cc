@@ -45,11 +45,6 @@ std::string counts_of(const FileDiff& file) {
 
 Result<Json> fix_json(Session& session, const FixReport& report) {
   Json document = {{"runs", Json::array()}};
-  const auto names = [](const std::vector<RelPath>& paths) {
-    Json list = Json::array();
-    for (const RelPath& path : paths) list.push_back(path.str());
-    return list;
-  };
   for (const FixRun& run : report.runs) {
     Json left_out = Json::array();
     Json reasons = Json::array();
@@ -58,7 +53,7 @@ Result<Json> fix_json(Session& session, const FixReport& report) {
       reasons.push_back(one.change);
     }
     document["runs"].push_back({{"validator", run.validator},
-                                {"changed", names(run.changed)},
+                                {"changed", paths_json(run.changed)},
                                 {"left_out", std::move(left_out)},
                                 {"reasons", std::move(reasons)}});
   }

@@ -156,14 +156,14 @@ class McpServer {
     Result<void> result;
   };
 
-  // --- reading (server.cc) ----------------------------------------------------------------------
+  // --- reading ----------------------------------------------------------------------------------
   void read_in_turns(int me, const Input& input);
   void wait_to_read(std::unique_lock<std::mutex>& lock, int me);
   void take_line(const Line& line, int me);
   bool begin_here(const Task& task);
   void drain();
 
-  // --- incoming messages (server.cc) ------------------------------------------------------------
+  // --- incoming messages ------------------------------------------------------------------------
   Task accept(std::string_view line);
   Task accept(RpcMessage message, Origin origin);
   Task accept_request(RpcMessage message, Origin origin);
@@ -179,7 +179,7 @@ class McpServer {
   void cancel(const nlohmann::json& params, Origin origin);
   void stop(const std::vector<Task>& tasks);
 
-  // --- answers (server_answers.cc) --------------------------------------------------------------
+  // --- answers ---------------------------------------------------------------------------------
   void work();
   Task next_task();
   bool leave(const Running& task);
@@ -197,7 +197,7 @@ class McpServer {
   void reply(const RpcId& id, Origin origin, McpAnswer answer);
   void end(const Running& task, bool is_wanted, McpAnswer answer);
 
-  // --- subscriptions (server_subscriptions.cc) --------------------------------------------------
+  // --- subscriptions ----------------------------------------------------------------------------
   McpAnswer subscribe(const nlohmann::json& params, bool is_on);
   void listen(const RpcMessage& message, Origin origin);
   bool add_listener(const Key& key, Listener listener);
