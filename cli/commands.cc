@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/hook_judgement.h"
+#include "cli/hook_command.h"
 
 namespace galley {
 namespace {

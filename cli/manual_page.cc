@@ -1,6 +1,5 @@
 // mdoc(7) for mandoc: one sentence per line, lines of at most 80 bytes.
 
-
 #include <algorithm>
 
 #include "cli/help.h"

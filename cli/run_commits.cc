@@ -7,7 +7,7 @@
 #include "base/printable.h"
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "cli/hook_judgement.h"
+#include "cli/hook_command.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/controlling_terminal.h"
 

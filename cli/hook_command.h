@@ -17,8 +17,4 @@ Result<bool> judge_update(Session& session, const RefUpdate& update, const std::
 /// `galley hook install`, `uninstall` and `run`.
 Result<int> run_hook(Session& session);
 
-/// `galley hook run NAME [ARGUMENT...]`: does the work of the git hook of this name, with the
-/// arguments and standard input that git passes.
-Result<int> run_git_hook(Session& session);
-
 }  // namespace galley
