@@ -72,8 +72,8 @@ void add_fix(OptionTable& table, CLI::App* command) {
 
 void add_check_command(OptionTable& table) {
   CheckArguments& check = table.arguments().check;
-  if (CLI::App* command = table.add(
-          "check", "Ask the gate about the index, a commit, a range or a patch", kSeeGroup)) {
+  if (CLI::App* command =
+          table.add("check", "Ask the gate about the index, a commit, a range or a patch")) {
     const std::array<CLI::Option*, 6> sources = {
         command->add_flag("--staged", check.staged,
                           "What git commit would take; this is the default"),
@@ -109,8 +109,8 @@ void add_edit_commands(OptionTable& table) {
     add_edit_options(table, table.add_member(edits, "explain",
                                              "Show step by step how edits are read and placed"));
   }
-  if (CLI::App* preview = table.add(
-          "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup)) {
+  if (CLI::App* preview =
+          table.add("preview", "Show the diff of an edit and the gate's verdict; write nothing")) {
     add_edit_options(table, preview);
     table.add_diff_options(preview, true);
     table.add_reports(preview);
@@ -118,8 +118,7 @@ void add_edit_commands(OptionTable& table) {
     table.add_quiet(preview, "Print nothing: the exit status is the verdict");
     add_fix(table, preview);
   }
-  if (CLI::App* apply =
-          table.add("apply", "Preview, then commit all of it or nothing", kSeeGroup)) {
+  if (CLI::App* apply = table.add("apply", "Preview, then commit all of it or nothing")) {
     add_edit_options(table, apply);
     table.add_diff_options(apply, true);
     table.add_conflict(apply);
@@ -129,8 +128,8 @@ void add_edit_commands(OptionTable& table) {
     apply->get_option("--transcript")->excludes(apply->get_option("--dry-run"));
     add_fix(table, apply);
   }
-  if (CLI::App* stage = table.add("stage", "Put an edit into a transaction; commit it later",
-                                  kTransactionGroup)) {
+  table.begin_group(kTransactionGroup);
+  if (CLI::App* stage = table.add("stage", "Put an edit into a transaction; commit it later")) {
     table.add_tx(stage);
     table.add_begin(stage);
     add_edit_options(table, stage);

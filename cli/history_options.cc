@@ -5,8 +5,7 @@ namespace {
 
 void add_log(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* log =
-          table.add("log", "List committed transactions, newest first", kHistoryGroup)) {
+  if (CLI::App* log = table.add("log", "List committed transactions, newest first")) {
     add_option(log, "-n,--limit,--max-count N", args.limit,
                "Show at most N; -5 means the same as -n 5");
     add_list(log, "--path PATH", args.paths, "Only those that changed it, as PATH at the end says");
@@ -22,14 +21,13 @@ void add_log(OptionTable& table) {
     table.add_diff_options(log);
     add_option(log, "words PATH", args.words, "Only those that changed one of these");
   }
-  if (CLI::App* turns = table.add("turns", "List what agents did between prompts", kHistoryGroup)) {
+  if (CLI::App* turns = table.add("turns", "List what agents did between prompts")) {
     add_option(turns, "-n,--limit N", args.limit, "Show at most N");
     add_option(turns, "--session ID", args.of_session, "Only those of this session of an agent");
     table.add_choice(turns, "--date", args.date, {"utc", "local", "relative"},
                      "How times are shown: utc, local or relative");
   }
-  if (CLI::App* show =
-          table.add("show", "Show one committed transaction with its diff", kHistoryGroup)) {
+  if (CLI::App* show = table.add("show", "Show one committed transaction with its diff")) {
     show->add_option("id", args.id,
                      "Transaction; the newest by default. ID:PATH is a file as it was after it");
     add_option(show, "words PATH", args.words, "Only these paths of it");
@@ -41,7 +39,7 @@ void add_log(OptionTable& table) {
 
 void add_undo(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* undo = table.add("undo", "Undo a committed transaction", kHistoryGroup)) {
+  if (CLI::App* undo = table.add("undo", "Undo a committed transaction")) {
     undo->add_option(
         "id", args.id,
         "Transaction; by default the newest that is not undone. Several are undone one after "
@@ -59,7 +57,7 @@ void add_undo(OptionTable& table) {
     table.add_conflict(undo);
     table.add_message(undo);
   }
-  if (CLI::App* redo = table.add("redo", "Take back the newest undo", kHistoryGroup)) {
+  if (CLI::App* redo = table.add("redo", "Take back the newest undo")) {
     CLI::Option* undone = redo->add_option("id", args.id, "The undo; the newest by default");
     table.add_turn(redo, "Bring back this turn: all of it or nothing")->excludes(undone);
     table.add_dry_run(redo, "Show what it would do");
@@ -71,19 +69,16 @@ void add_undo(OptionTable& table) {
 
 void add_look_back_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* blame =
-          table.add("blame", "Show which transaction wrote each line", kHistoryGroup)) {
+  if (CLI::App* blame = table.add("blame", "Show which transaction wrote each line")) {
     blame->add_option("path", args.name, "A file")->required();
   }
-  if (CLI::App* query =
-          table.add("query", "Query the history with SQL, read only", kHistoryGroup)) {
+  if (CLI::App* query = table.add("query", "Query the history with SQL, read only")) {
     query->add_option("sql", args.name, "A SELECT statement")->required();
   }
-  if (CLI::App* push = table.add("push", "Push a branch to another repository", kHistoryGroup)) {
+  if (CLI::App* push = table.add("push", "Push a branch to another repository")) {
     push->add_option("remote", args.name, "A remote of --repo, a folder or an address")->required();
   }
-  if (CLI::App* at = table.add("at", "Run a command on the tree as it was after a transaction",
-                               kHistoryGroup)) {
+  if (CLI::App* at = table.add("at", "Run a command on the tree as it was after a transaction")) {
     at->add_option("id", args.id, "Transaction")->required();
     table.add_exec_options(at);
     add_option(at, "words COMMAND", args.words, "Program and arguments, after --")->required();

@@ -8,15 +8,13 @@ namespace {
 
 void add_setup_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* init =
-          table.add("init", "Write a galley.toml that fits this workspace", kMaintenanceGroup)) {
+  if (CLI::App* init = table.add("init", "Write a galley.toml that fits this workspace")) {
     table.add_dry_run(init, "Print it instead");
     init->add_flag("--force", args.force, "Replace an existing one");
     init->add_flag("--enable", args.enables,
                    "Enable the commands that were found, instead of\nwriting them as comments");
   }
-  if (CLI::App* trust =
-          table.add("trust", "Trust the commands and rights in galley.toml", kMaintenanceGroup)) {
+  if (CLI::App* trust = table.add("trust", "Trust the commands and rights in galley.toml")) {
     table.add_dry_run(trust, "As --show");
     CLI::Option* show =
         trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
@@ -27,26 +25,23 @@ void add_setup_commands(OptionTable& table) {
         ->excludes(list);
     list->excludes(show);
   }
-  for (CLI::App* command :
-       {table.add("grant", "Give an agent a capability", kMaintenanceGroup),
-        table.add("revoke", "Take a capability from an agent", kMaintenanceGroup)}) {
+  for (CLI::App* command : {table.add("grant", "Give an agent a capability"),
+                            table.add("revoke", "Take a capability from an agent")}) {
     if (command == nullptr) continue;
     command->add_option("agent", args.id, "Name of the agent")->required();
     command->add_option("capability", args.input, "custom:deploy, fs:write:src/** …")->required();
     add_option(command, "--by NAME", args.name, "Name of the person; for the record");
   }
-  table.add("grants", "List granted and revoked capabilities", kMaintenanceGroup);
-  if (CLI::App* recover = table.add("recover", "Finish or revert commits that a crash interrupted",
-                                    kMaintenanceGroup)) {
+  table.add("grants", "List granted and revoked capabilities");
+  if (CLI::App* recover =
+          table.add("recover", "Finish or revert commits that a crash interrupted")) {
     table.add_dry_run(recover, "Only say what it would do");
     recover->add_flag("--adopt", args.adopt, "Adopt a .galley that is not trusted");
   }
-  if (CLI::App* gc = table.add("gc", "Remove leftovers of dead processes and old history",
-                               kMaintenanceGroup)) {
+  if (CLI::App* gc = table.add("gc", "Remove leftovers of dead processes and old history")) {
     table.add_dry_run(gc, "Only say what it would clear");
   }
-  if (CLI::App* doctor = table.add("doctor", "Check the workspace and what this machine offers",
-                                   kMaintenanceGroup)) {
+  if (CLI::App* doctor = table.add("doctor", "Check the workspace and what this machine offers")) {
     doctor->add_flag("--repair", args.repair, "Repair what can be repaired");
   }
 }
@@ -189,13 +184,11 @@ void add_agents_commands(OptionTable& table) {
 
 void add_help_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* completions =
-          table.add("completions", "Print a completion script for a shell", kMaintenanceGroup)) {
+  if (CLI::App* completions = table.add("completions", "Print a completion script for a shell")) {
     table.add_choice(completions, "shell", args.name, {"bash", "zsh", "fish"}, "bash, zsh or fish")
         ->required();
   }
-  if (CLI::App* help =
-          table.add("help", "Explain a command, an error's reason or a key", kMaintenanceGroup)) {
+  if (CLI::App* help = table.add("help", "Explain a command, an error's reason or a key")) {
     add_option(help, "words NAME", args.words,
                "A command, a reason (path.outside) or a key (policy.mode)");
     help->add_flag("--man", args.show, "Print the manual page, for man(1)");

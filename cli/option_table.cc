@@ -71,9 +71,13 @@ OptionTable::OptionTable(const std::vector<std::string>& words) : has_all_(false
 }
 
 void OptionTable::add_commands() {
+  begin_group(kSeeGroup);
   add_edit_commands(*this);
+  begin_group(kTransactionGroup);
   add_transaction_commands(*this);
+  begin_group(kHistoryGroup);
   add_history_commands(*this);
+  begin_group(kMaintenanceGroup);
   add_maintenance_commands(*this);
 }
 
@@ -114,16 +118,16 @@ void OptionTable::add_global() {
   add_option(&app_, "--session ID", global.session, "Id of the agent's session; recorded");
 }
 
-CLI::App* OptionTable::add(const char* name, const char* about, const char* group) {
+CLI::App* OptionTable::add(const char* name, const char* about) {
   if (!has_all_ && name != only_) return nullptr;
   CLI::App* command = app_.add_subcommand(name, about);
-  command->group(group)->fallthrough();
+  command->group(group_)->fallthrough();
   return command;
 }
 
 CLI::App* OptionTable::add_group(const char* name, const char* about) {
-  CLI::App* group = add(name, about, kMaintenanceGroup);
-  if (group != nullptr) group->require_subcommand(1);
+  CLI::App* group = add(name, about);
+  if (group != nullptr) group->group(kMaintenanceGroup)->require_subcommand(1);
   return group;
 }
 

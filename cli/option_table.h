@@ -56,8 +56,10 @@ class OptionTable {
   /// Returns the first word that is neither a global option nor its value.
   [[nodiscard]] std::string command_in(const std::vector<std::string>& words) const;
 
+  /// Says to which group of the help the next commands belong.
+  void begin_group(const char* group) { group_ = group; }
   /// Adds a command. Returns null if the table needs it not: then it gets no options.
-  CLI::App* add(const char* name, const char* about, const char* group);
+  CLI::App* add(const char* name, const char* about);
   /// Adds a command with subcommands: `tools`, whose members are `tools list`, `tools show`.
   CLI::App* add_group(const char* name, const char* about);
   CLI::App* add_member(CLI::App* group, const char* name, const char* about);
@@ -104,6 +106,7 @@ class OptionTable {
 
   Arguments args_;
   bool has_all_ = true;
+  const char* group_ = "";
   std::string only_;  ///< unless has_all_
   std::map<const CLI::Option*, std::vector<std::string>> choices_;
   CLI::App app_{

@@ -36,17 +36,14 @@ void add_call_options(OptionTable& table, CLI::App* call) {
 
 void add_stage_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* begin =
-          table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup)) {
+  if (CLI::App* begin = table.add("begin", "Begin a transaction that outlives this command")) {
     table.add_message(begin);
   }
-  if (CLI::App* status =
-          table.add("status", "Show open transactions and what they change", kTransactionGroup)) {
+  if (CLI::App* status = table.add("status", "Show open transactions and what they change")) {
     table.add_tx(status);
     status->add_flag("--all", args.all, "Show all; this is the default");
   }
-  if (CLI::App* diff =
-          table.add("diff", "Show the exact diff that a commit would make", kTransactionGroup)) {
+  if (CLI::App* diff = table.add("diff", "Show the exact diff that a commit would make")) {
     table.add_tx(diff);
     table.add_diff_options(diff);
     table.add_html(diff);
@@ -55,8 +52,7 @@ void add_stage_commands(OptionTable& table) {
     add_option(diff, "words PATH", args.words,
                "Show only these paths; with A..B before them, of a range of commits");
   }
-  if (CLI::App* review = table.add("review", "Review each change of a transaction, then commit",
-                                   kTransactionGroup)) {
+  if (CLI::App* review = table.add("review", "Review each change of a transaction, then commit")) {
     table.add_tx(review);
     review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
     add_option(review, "--port N", args.port,
@@ -66,8 +62,7 @@ void add_stage_commands(OptionTable& table) {
             review->add_flag("--no-open", args.stays_closed,
                              "Do not, on a terminal with a display, where it opens by itself"));
   }
-  if (CLI::App* call =
-          table.add("call", "Run one tool; stage what it changes", kTransactionGroup)) {
+  if (CLI::App* call = table.add("call", "Run one tool; stage what it changes")) {
     table.add_tx(call);
     table.add_begin(call);
     call->add_option("tool", args.name, "Name of the tool")->required();
@@ -75,8 +70,7 @@ void add_stage_commands(OptionTable& table) {
     table.add_profile(call);
     add_call_options(table, call);
   }
-  if (CLI::App* edit =
-          table.add("edit", "Edit a staged file in $VISUAL or $EDITOR", kTransactionGroup)) {
+  if (CLI::App* edit = table.add("edit", "Edit a staged file in $VISUAL or $EDITOR")) {
     table.add_tx(edit);
     table.add_begin(edit);
     edit->add_option("path", args.name, "A file")->required();
@@ -85,8 +79,7 @@ void add_stage_commands(OptionTable& table) {
 
 void add_gate_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* validate = table.add("validate", "Ask the gate for its verdict; commit nothing",
-                                     kTransactionGroup)) {
+  if (CLI::App* validate = table.add("validate", "Ask the gate for its verdict; commit nothing")) {
     table.add_tx(validate);
     table.add_reports(validate);
     table.add_verdicts(validate);
@@ -98,8 +91,8 @@ void add_gate_commands(OptionTable& table) {
     add_option(validate, "--budget N", args.budget_s, "Seconds that --bisect may take (60)")
         ->needs(bisect);
   }
-  if (CLI::App* approve = table.add(
-          "approve", "Approve a proposal or a call that a rule asks about", kTransactionGroup)) {
+  if (CLI::App* approve =
+          table.add("approve", "Approve a proposal or a call that a rule asks about")) {
     table.add_tx(approve);
     approve
         ->add_option(
@@ -109,8 +102,7 @@ void add_gate_commands(OptionTable& table) {
         ->required();
     add_option(approve, "--by NAME", args.name, "Name of the person; for the record");
   }
-  if (CLI::App* commit =
-          table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup)) {
+  if (CLI::App* commit = table.add("commit", "Commit a transaction: all of it or nothing")) {
     table.add_tx(commit);
     table.add_message(commit);
     add_option(commit, "--proposal PROPOSAL", args.proposal,
@@ -123,9 +115,8 @@ void add_gate_commands(OptionTable& table) {
 
 void add_rollback_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* rollback =
-          table.add("rollback", "Drop a transaction, go back to a savepoint, or take back one call",
-                    kTransactionGroup)) {
+  if (CLI::App* rollback = table.add(
+          "rollback", "Drop a transaction, go back to a savepoint, or take back one call")) {
     table.add_tx(rollback);
     CLI::Option* to = add_option(rollback, "--to NAME", args.to, "Go back to this savepoint");
     CLI::Option* execution = add_option(rollback, "--execution ID", args.execution,
@@ -141,8 +132,7 @@ void add_rollback_command(OptionTable& table) {
 void add_replay_command(OptionTable& table) {
   Arguments& args = table.arguments();
   if (CLI::App* replay =
-          table.add("replay", "Repeat the calls of a transcript and compare the results",
-                    kTransactionGroup)) {
+          table.add("replay", "Repeat the calls of a transcript and compare the results")) {
     table.add_tx(replay);
     replay->add_option("file", args.input, "A transcript; - is standard input")->required();
     add_list(replay, "--secret NAME", args.call.secrets,
@@ -152,16 +142,14 @@ void add_replay_command(OptionTable& table) {
 
 void add_candidate_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* savepoint = table.add("savepoint", "Name what is staged now", kTransactionGroup)) {
+  if (CLI::App* savepoint = table.add("savepoint", "Name what is staged now")) {
     table.add_tx(savepoint);
     savepoint->add_option("name", args.name, "Name of the savepoint")->required();
   }
-  if (CLI::App* fork = table.add("fork", "Begin a copy of a transaction, to try another way",
-                                 kTransactionGroup)) {
+  if (CLI::App* fork = table.add("fork", "Begin a copy of a transaction, to try another way")) {
     table.add_tx(fork);
   }
-  if (CLI::App* pick =
-          table.add("pick", "Commit one of several forks and drop the others", kTransactionGroup)) {
+  if (CLI::App* pick = table.add("pick", "Commit one of several forks and drop the others")) {
     pick->add_option("id", args.id, "The transaction to commit")->required();
     table.add_message(pick);
     table.add_conflict(pick);
@@ -172,8 +160,7 @@ void add_candidate_commands(OptionTable& table) {
 void add_mcp_command(OptionTable& table) {
   Arguments& args = table.arguments();
   if (CLI::App* mcp = table.add(
-          "mcp", "Serve agents over the Model Context Protocol, on stdin and stdout or HTTP",
-          kTransactionGroup)) {
+          "mcp", "Serve agents over the Model Context Protocol, on stdin and stdout or HTTP")) {
     add_list(mcp, "--tools NAME", args.words, "Show only these tools of galley tools list");
     table.add_profile(mcp);
     add_list(mcp, "--secret NAME", args.call.secrets,
@@ -205,8 +192,8 @@ void add_mcp_command(OptionTable& table) {
 
 void add_serve_command(OptionTable& table) {
   ServeArguments& args = table.arguments().serve;
-  if (CLI::App* serve = table.add(
-          "serve", "Serve the tools of the workspace to platforms of agents", kTransactionGroup)) {
+  if (CLI::App* serve =
+          table.add("serve", "Serve the tools of the workspace to platforms of agents")) {
     CLI::Option* grpc = add_option(serve, "--grpc ADDRESS", args.grpc,
                                    "Serve over gRPC at unix:PATH, or HOST:PORT with TLS");
     add_option(serve, "--nats URL", args.nats, "Serve over this NATS server")->excludes(grpc);
@@ -227,12 +214,10 @@ void add_queue(CLI::App* command, ServeArguments& args) {
 void add_job_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   if (CLI::App* worker =
-          table.add("worker", "Perform the jobs of a queue on branches of git repositories",
-                    kTransactionGroup)) {
+          table.add("worker", "Perform the jobs of a queue on branches of git repositories")) {
     add_queue(worker, args.serve);
   }
-  if (CLI::App* submit =
-          table.add("submit", "Add a job to the queue of the workers", kTransactionGroup)) {
+  if (CLI::App* submit = table.add("submit", "Add a job to the queue of the workers")) {
     add_queue(submit, args.serve);
     add_option(submit, "file FILE", args.serve.job, "The job as JSON; standard input by default");
     add_option(submit, "--wait SECONDS", args.serve.wait_s,
@@ -243,8 +228,7 @@ void add_job_commands(OptionTable& table) {
           return is_good ? std::string() : "'" + word + "' is not a number of seconds up to a day";
         });
   }
-  if (CLI::App* jobs = table.add("jobs", "List the receipts of jobs, one JSON object per line",
-                                 kTransactionGroup)) {
+  if (CLI::App* jobs = table.add("jobs", "List the receipts of jobs, one JSON object per line")) {
     add_queue(jobs, args.serve);
     add_option(jobs, "id ID", args.id, "Only that of this job");
   }
@@ -252,8 +236,7 @@ void add_job_commands(OptionTable& table) {
 
 void add_agent_hook_command(OptionTable& table) {
   if (CLI::App* hook =
-          table.add("agent-hook", "Judge the tool call that an agent's hook sends on stdin",
-                    kTransactionGroup)) {
+          table.add("agent-hook", "Judge the tool call that an agent's hook sends on stdin")) {
     add_list(hook, "--allow-tool NAME", table.arguments().agents.allow,
              "Let calls of this tool pass unjudged; NAME* means all that begin with NAME");
     add_list(hook, "--file-server NAME", table.arguments().agents.file_servers,
@@ -264,8 +247,8 @@ void add_agent_hook_command(OptionTable& table) {
 
 void add_exec_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* exec = table.add(
-          "exec", "Run a command on the proposed tree; stage what it changes", kTransactionGroup)) {
+  if (CLI::App* exec =
+          table.add("exec", "Run a command on the proposed tree; stage what it changes")) {
     table.add_tx(exec);
     table.add_begin(exec);
     exec->add_flag("--keep-on-failure", args.exec.keep_on_failure,
@@ -305,8 +288,7 @@ void add_reach_options(OptionTable& table, CLI::App* run) {
 void add_acp_command(OptionTable& table) {
   Arguments& args = table.arguments();
   if (CLI::App* acp =
-          table.add("acp", "Run an agent for an editor that speaks the Agent Client Protocol",
-                    kTransactionGroup)) {
+          table.add("acp", "Run an agent for an editor that speaks the Agent Client Protocol")) {
     add_reach_options(table, acp);
     add_option(acp, "--commit ask|turn|session", args.run.commit_time,
                "When to commit: ask after each turn, at the end of a turn, or of the session");
@@ -318,9 +300,8 @@ void add_acp_command(OptionTable& table) {
 
 void add_run_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  if (CLI::App* run =
-          table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
-                    kTransactionGroup)) {
+  if (CLI::App* run = table.add(
+          "run", "Run a shell or an agent on the proposed tree, on a terminal of its own")) {
     add_option(run, "--name NAME", args.run.name, "A name for attach, stop and status");
     add_option(run, "--resume N", args.run.resume,
                "Continue in the transaction of a run that has ended");
@@ -339,21 +320,19 @@ void add_run_commands(OptionTable& table) {
                "An agent or another program, with its own arguments")
         ->required();
   }
-  if (CLI::App* attach = table.add(
-          "attach", "Give this terminal to a program that galley run started", kTransactionGroup)) {
+  if (CLI::App* attach =
+          table.add("attach", "Give this terminal to a program that galley run started")) {
     add_option(attach, "id N", args.id,
                "Name of the run, or the first digits of its id; the only one by default");
     add_detach_keys(table, attach);
   }
   if (CLI::App* stop =
-          table.add("stop", "End a program that galley run started; keep what it changed",
-                    kTransactionGroup)) {
+          table.add("stop", "End a program that galley run started; keep what it changed")) {
     add_option(stop, "id N", args.id,
                "Name of the run, or the first digits of its id; the only one by default");
   }
   if (CLI::App* sync =
-          table.add("sync", "Give a program that galley run started what others committed",
-                    kTransactionGroup)) {
+          table.add("sync", "Give a program that galley run started what others committed")) {
     add_option(sync, "--wait SECONDS", args.run.idle_wait_s,
                "Wait so long until the program is idle, else refuse (default 3, 0: do not wait)");
     add_option(sync, "id N", args.id,
