@@ -402,10 +402,10 @@ class ChangedRules(McpCase):
         waiting = client.request("tools/call", {"name": "Write", "arguments": {"file": "a.txt", "content": "x\n"}})
         answers = {}
         client.answer_to(client.request("ping"), answers)  # so the server has read the call
+        self.assertEqual(answers, {})
         self.assertTrue(end_processes("sleep", duration))
         self.assertFalse(client.answer_to(running, answers)["result"]["isError"])
-        self.assertEqual(answers, {})
-        self.assertIn("policy.path", self.text(client.answer_to(waiting)["result"]))
+        self.assertIn("policy.path", self.text(client.answer_to(waiting, answers)["result"]))
 
     def test_a_tool_that_is_disabled_cannot_be_called_until_it_is_enabled(self):
         client = self.connect()
