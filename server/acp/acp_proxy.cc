@@ -428,6 +428,7 @@ void AcpProxy::agent_answer(json message, const std::string& line) {
   const bool is_undecided = !member(message, "error").is_null() ||
                             text_of(member(message, "result"), "stopReason") == "cancelled";
   ended_.push_back({request.session, line + "\n", is_undecided});
+  if (request.is_cancelled) ended_.back().cancel();
   decide_next();
 }
 

@@ -79,12 +79,14 @@ class AcpProxy {
   struct Pending {
     std::string method;
     std::string session;
+    bool is_cancelled = false;  ///< a prompt: the person cancelled its turn
   };
   /// A turn that has ended, with the answer to its prompt.
   struct Ended {
     std::string session;
     std::string line;
     bool is_undecided = false;  ///< it failed, or was cancelled: its changes stay staged
+    void cancel();
   };
   /// The decision of the person about the front of `ended_`.
   struct Deciding {

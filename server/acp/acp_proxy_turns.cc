@@ -399,24 +399,36 @@ void AcpProxy::finish_turn() {
   decide_next();
 }
 
-/// A person who cancels while a question is open has answered it. A turn that waits for its
-/// decision gets none. The message names a session, or the request of one prompt.
+/// The editor is told that the turn was cancelled, also by an agent that ends it with another
+/// reason.
+void AcpProxy::Ended::cancel() {
+  if (std::exchange(is_undecided, true)) return;
+  json answer = json::parse(line);
+  if (answer["result"].is_object()) answer["result"]["stopReason"] = "cancelled";
+  line = json_text(answer) + "\n";
+}
+
+/// A person who cancels while a question is open has answered it. A turn that goes on, or waits for
+/// its decision, gets none. The message names a session, or the request of one prompt.
 void AcpProxy::cancel(const json& message) {
   const auto params = message.find("params");
   if (params == message.end() || !params->is_object()) return;
   const bool names_session = message.at("method") == "session/cancel";
-  const auto is_meant = [&](const Ended& turn) {
-    if (names_session) return turn.session == text_member(*params, "sessionId");
-    const auto request = params->find("requestId");
-    return request != params->end() && json::parse(turn.line).at("id") == *request;
+  const auto is_meant = [&](const std::string& session, const std::string& request) {
+    if (names_session) return session == text_member(*params, "sessionId");
+    const auto named = params->find("requestId");
+    return named != params->end() && json::parse(request) == *named;
+  };
+  for (auto& [id, request] : pending_) {
+    request.is_cancelled |= is_meant(request.session, id);
+  }
+  const auto is_meant_turn = [&](const Ended& turn) {
+    return is_meant(turn.session, json::parse(turn.line).at("id").dump());
   };
   for (Ended& turn : ended_) {
-    if (!is_meant(turn) || std::exchange(turn.is_undecided, true)) continue;
-    json answer = json::parse(turn.line);
-    if (answer["result"].is_object()) answer["result"]["stopReason"] = "cancelled";
-    turn.line = json_text(answer) + "\n";
+    if (is_meant_turn(turn)) turn.cancel();
   }
-  if (!deciding_ || ended_.empty() || !is_meant(ended_.front())) return;
+  if (!deciding_ || ended_.empty() || !is_meant_turn(ended_.front())) return;
   for (auto at = questions_.begin(); at != questions_.end();) {
     at = at->second.kind == Question::Kind::kRead ? std::next(at) : questions_.erase(at);
   }

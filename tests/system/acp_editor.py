@@ -62,6 +62,8 @@ def step(session, name, *words):
         sys.stdout.write(words[0] * (words[1] if words[1:] else 1) + "\n")
         sys.stdout.flush()
         return take()
+    if name == "take":
+        return take()
     if name == "crash":
         os._exit(words[0])
     if name == "cancelled":

@@ -376,6 +376,21 @@ class Messages(AcpCase):
         editor.prompt(["fs_read", "keep.txt"])
         self.assertEqual((len(editor.asked), self.text("new.txt")), (2, "x\n"))
 
+    def test_a_cancelled_turn_is_not_committed_whatever_reason_the_agent_gives(self):
+        editor = self.editor("--commit", "turn")
+        for method in ("session/cancel", "$/cancel_request"):
+            turn = editor.begin(["write", "half.txt", method], ["take"])
+            editor.send({"method": method, "params": {"sessionId": "session-1"} if method == "session/cancel" else {"requestId": turn}})
+            result = editor.wait(turn)["result"]
+            self.assertEqual((result["stopReason"], result["_meta"]["said"][1]["method"]), ("cancelled", method))
+            self.assertFalse((self.work / "half.txt").exists(), method)
+            self.assertEqual(editor.titles()[-1], "Not committed: 1 change", method)
+        self.assertEqual((editor.asked, self.log()), ([], []))
+        other = editor.begin(["write", "half.txt", "whole\n"], ["take"])
+        editor.send({"method": "session/cancel", "params": {"sessionId": "session-2"}})
+        self.assertEqual(editor.wait(other)["result"]["stopReason"], "end_turn", "another session was cancelled")
+        self.assertEqual((len(editor.asked), self.text("half.txt")), (1, "whole\n"))
+
     def test_a_session_does_not_commit_what_another_one_left_staged(self):
         editor = self.editor("--commit", "turn")
         editor.request("session/new", {"cwd": str(self.work), "mcpServers": [], "_meta": {"id": "session-2"}})
