@@ -103,14 +103,21 @@ std::optional<std::string> side_text(const Proposal& proposal, const Node& node)
   return **content;
 }
 
+/// Whether a directory that a change set makes or removes is only the place of other changes.
+bool is_file_change(const Change& change) {
+  return is_file_or_link(change.before) || is_file_or_link(change.after);
+}
+
 std::string note_on(const Change& change, bool has_texts) {
   std::string note;
   const auto add = [&note](const std::string& text) { note += (note.empty() ? "" : ", ") + text; };
   if (change.is_delete()) add("deleted");
   if (change.renamed_from) add("renamed from " + change.renamed_from->str());
+  if (change.is_type_change() && change.before.kind == FileKind::kDirectory) add("was a folder");
+  if (change.is_type_change() && change.after.kind == FileKind::kDirectory) add("is now a folder");
   const bool is_link = change.after.kind == FileKind::kSymlink;
   if (is_link) add("a symbolic link");
-  if (!change.is_create() && !change.is_delete() && !is_link &&
+  if (!change.is_create() && !change.is_delete() && !change.is_type_change() && !is_link &&
       change.before.mode != change.after.mode) {
     add(fmt::format("mode {:o} to {:o}", change.before.mode, change.after.mode));
   }
@@ -138,6 +145,22 @@ AcpChange shown_change(const Proposal& proposal, const Change& change, bool is_p
   if (before && after && is_part) leave_out_equal_lines(*before, *after);
   shown.old_text = std::move(before);
   shown.new_text = after.value_or("");
+  return shown;
+}
+
+/// Returns all changes of a piece, and the one that names it first. A directory that is only the
+/// place of other changes is left out.
+AcpPart shown_part(const Proposal& part, const RelPath& path) {
+  AcpPart shown;
+  for (const Change& change : part.changes()) {
+    const bool is_place =
+        !is_file_change(change) &&
+        std::any_of(part.changes().begin(), part.changes().end(),
+                    [&](const Change& other) { return other.path.is_below(change.path); });
+    if (is_place) continue;
+    const bool names_it = change.path == path;
+    shown.insert(names_it ? shown.begin() : shown.end(), shown_change(part, change, true));
+  }
   return shown;
 }
 
@@ -176,11 +199,6 @@ Result<std::optional<RelPath>> follow(const Directory& view, const std::string& 
     ++links;
   }
   return std::optional(at);
-}
-
-/// Whether a directory that a change set makes or removes is only the place of other changes.
-bool is_file_change(const Change& change) {
-  return is_file_or_link(change.before) || is_file_or_link(change.after);
 }
 
 }  // namespace
@@ -514,13 +532,12 @@ Result<AcpVerdict> AcpRun::judge(const std::string& session) {
   if (!conflicts.empty()) verdict.conflict = conflicts_text(conflicts_json(conflicts));
   for (size_t i = 0; i < pieces.pieces().size(); ++i) {
     const ProposalPiece& piece = pieces.pieces()[i];
-    AcpChange shown;
-    shown.path = piece.path.str();
+    AcpPart shown;
     if (i < kMaxAcpParts) {
       GALLEY_ASSIGN(const Proposal part, pieces.only({i}));
-      const Change* change = find_change(part.changes(), piece.path);
-      if (change != nullptr) shown = shown_change(part, *change, true);
+      shown = shown_part(part, piece.path);
     }
+    if (shown.empty()) shown.emplace_back().path = piece.path.str();
     verdict.parts.push_back(std::move(shown));
   }
   judged_ = Judged{preview.proposal, std::move(pieces)};

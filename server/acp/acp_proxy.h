@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -132,6 +133,7 @@ class AcpProxy {
   /// Shows what the editor has not seen. Returns the number of changes that were too many.
   size_t show(const std::string& session);
   [[nodiscard]] Json content_of(const AcpChange& change) const;
+  [[nodiscard]] Json content_of(std::span<const AcpPart> parts) const;
   [[nodiscard]] Json place_of(const std::string& path) const;
   void show_one(const std::string& session, const AcpChange& change);
   void say(const std::string& session, const std::string& title, const std::string& text,

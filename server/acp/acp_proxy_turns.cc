@@ -49,22 +49,9 @@ ordered_json option(const char* id, const std::string& name, const char* kind) {
   return {{"optionId", id}, {"name", name}, {"kind", kind}};
 }
 
-/// Says which parts a question about these changes leaves out; empty: none.
-std::string not_shown(const std::vector<AcpChange>& parts) {
-  const size_t shown = std::min(parts.size(), kMaxShown);
-  const auto is_cut = [](const AcpChange& part) {
-    return part.new_text.size() > kMaxAcpDiffText ||
-           (part.old_text && part.old_text->size() > kMaxAcpDiffText);
-  };
-  const auto cut =
-      std::count_if(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(shown), is_cut);
-  std::string text;
-  if (shown < parts.size()) text = counted(parts.size() - shown, "more change");
-  if (cut > 0) {
-    if (!text.empty()) text += ", and ";
-    text += "the rest of " + counted(static_cast<uint64_t>(cut), "long text");
-  }
-  return text.empty() ? text : "Not shown here: " + text + ". See everything with: galley status";
+bool is_cut(const AcpChange& change) {
+  return change.new_text.size() > kMaxAcpDiffText ||
+         (change.old_text && change.old_text->size() > kMaxAcpDiffText);
 }
 
 }  // namespace
@@ -80,7 +67,32 @@ ordered_json AcpProxy::content_of(const AcpChange& change) const {
     diff["newText"] = bounded(change.new_text, kMaxAcpDiffText);
     content.push_back(std::move(diff));
   }
-  if (!change.note.empty()) content.push_back(text_content(change.note));
+  if (!change.note.empty()) {
+    content.push_back(text_content(printable_line(change.path) + ": " + change.note));
+  }
+  return content;
+}
+
+/// Shows all changes of these parts, and says how many it leaves out.
+ordered_json AcpProxy::content_of(std::span<const AcpPart> parts) const {
+  ordered_json content = ordered_json::array();
+  size_t count = 0;
+  uint64_t cut = 0;
+  for (const AcpPart& part : parts) {
+    for (const AcpChange& change : part) {
+      if (++count > kMaxShown) continue;
+      for (ordered_json& one : content_of(change)) content.push_back(std::move(one));
+      if (is_cut(change)) ++cut;
+    }
+  }
+  std::string text;
+  if (count > kMaxShown) text = counted(count - kMaxShown, "more change");
+  if (cut > 0 && !text.empty()) text += ", and ";
+  if (cut > 0) text += "the rest of " + counted(cut, "long text");
+  if (!text.empty()) {
+    content.push_back(
+        text_content("Not shown here: " + text + ". See everything with: galley status"));
+  }
   return content;
 }
 
@@ -217,13 +229,8 @@ void AcpProxy::ask_turn() {
   const bool can_commit = verdict.is_approved || verdict.needs_person;
   const std::string count = counted(verdict.parts.size(), "change");
   ordered_json content = ordered_json::array({text_content(bounded(verdict.text, kMaxSaidBytes))});
-  for (size_t i = 0; i < verdict.parts.size() && i < kMaxShown; ++i) {
-    for (ordered_json& one : content_of(verdict.parts[i])) content.push_back(std::move(one));
-  }
   if (!undecided_.empty()) content.push_back(text_content(kFromTurnBefore));
-  if (const std::string text = not_shown(verdict.parts); !text.empty()) {
-    content.push_back(text_content(text));
-  }
+  for (ordered_json& one : content_of(verdict.parts)) content.push_back(std::move(one));
   ordered_json options = ordered_json::array();
   if (can_commit) options.push_back(option("commit", "Commit all: " + count, "allow_once"));
   if (verdict.parts.size() > 1 && verdict.parts.size() <= kMaxAcpParts) {
@@ -244,25 +251,28 @@ void AcpProxy::ask_turn() {
 
 void AcpProxy::ask_part() {
   Deciding& now = *deciding_;
-  const std::vector<AcpChange>& parts = now.verdict.parts;
+  const std::vector<AcpPart>& parts = now.verdict.parts;
   for (; now.next < parts.size(); ++now.next) {
-    const std::string& path = parts[now.next].path;
+    const std::string& path = parts[now.next].front().path;
     if (now.refused.contains(path)) now.decision.rejected.push_back(now.next);
     if (!now.refused.contains(path) && !now.accepted.contains(path)) break;
   }
   if (now.next >= parts.size()) return commit();
-  const AcpChange& part = parts[now.next];
+  const AcpPart& part = parts[now.next];
+  const AcpChange& first = part.front();
+  const std::string more =
+      part.size() > 1 ? " and " + counted(part.size() - 1, "more path") : std::string();
   ask_editor(
       {Question::Kind::kPart, nullptr, nullptr}, "session/request_permission",
       {{"sessionId", ended_.front().session},
        {"toolCall",
         {{"toolCallId", secret_ + std::to_string(++last_id_)},
          {"title", "Change " + std::to_string(now.next + 1) + " of " +
-                       std::to_string(parts.size()) + ": " + printable_line(part.path)},
-         {"kind", part.is_deleted ? "delete" : "edit"},
+                       std::to_string(parts.size()) + ": " + printable_line(first.path) + more},
+         {"kind", first.is_deleted && part.size() == 1 ? "delete" : "edit"},
          {"status", "pending"},
-         {"content", content_of(part)},
-         {"locations", place_of(part.path)}}},
+         {"content", content_of(std::span(&part, 1))},
+         {"locations", place_of(first.path)}}},
        {"options", ordered_json::array(
                        {option("accept", "Accept", "allow_once"),
                         option("accept_file", "Accept the rest of the file", "allow_always"),
@@ -305,7 +315,7 @@ void AcpProxy::take_decision(Question::Kind kind, const std::string& option) {
 
 void AcpProxy::take_part(const std::string& option) {
   Deciding& now = *deciding_;
-  const std::string& path = now.verdict.parts[now.next].path;
+  const std::string& path = now.verdict.parts[now.next].front().path;
   if (option == "reject" || option == "reject_file") now.decision.rejected.push_back(now.next);
   if (option == "reject_file") now.refused.insert(path);
   if (option == "accept_file") now.accepted.insert(path);
@@ -381,10 +391,11 @@ void AcpProxy::tell_rejected(const AcpCommit& result) {
   if (!result.is_taken_back) return;
   std::string text;
   for (const size_t index : deciding_->decision.rejected) {
-    const AcpChange& part = deciding_->verdict.parts[index];
-    text += "\n- " + printable_line(part.path);
-    if (!part.note.empty()) text += " (" + part.note + ")";
-    if (!part.is_deleted && part.old_text != part.new_text) text += ":\n" + part.new_text;
+    for (const AcpChange& change : deciding_->verdict.parts[index]) {
+      text += "\n- " + printable_line(change.path);
+      if (!change.note.empty()) text += " (" + change.note + ")";
+      if (!change.is_deleted && change.old_text != change.new_text) text += ":\n" + change.new_text;
+    }
   }
   if (text.empty()) return;
   tell_agent(ended_.front().session,

@@ -9,7 +9,7 @@
 
 namespace galley {
 
-/// One staged path, or a part of it, as an editor shows it. A value.
+/// One staged path, or some hunks of it, as an editor shows it. A value.
 struct AcpChange {
   std::string path;                     ///< below the workspace
   std::optional<std::string> old_text;  ///< empty: the path is new
@@ -18,6 +18,10 @@ struct AcpChange {
   std::string version;  ///< another one if the change is another one
   bool is_deleted = false;
 };
+
+/// Changes that can be committed or rejected only together, such as both paths of a rename. The
+/// first one names them.
+using AcpPart = std::vector<AcpChange>;
 
 /// A file that an agent reads through its editor.
 struct AcpFile {
@@ -33,10 +37,10 @@ struct AcpFile {
 struct AcpVerdict {
   std::string proposal;  ///< its id; empty: nothing is staged
   bool is_approved = false;
-  bool needs_person = false;     ///< approved as soon as a person says yes
-  std::string text;              ///< for people and models
-  std::string conflict;          ///< with files that were saved meanwhile; empty: none
-  std::vector<AcpChange> parts;  ///< can be taken or rejected one by one
+  bool needs_person = false;   ///< approved as soon as a person says yes
+  std::string text;            ///< for people and models
+  std::string conflict;        ///< with files that were saved meanwhile; empty: none
+  std::vector<AcpPart> parts;  ///< can be taken or rejected one by one
 };
 
 /// The result of a commit.

@@ -98,6 +98,27 @@ class Turns(AcpCase):
         self.assertIn("forty", notes)
         self.assertIn("new.txt", notes)
 
+    def test_a_question_shows_every_change_of_its_part(self):
+        editor = self.editor()
+        editor.decide = lambda params: "choose" if "choose" in self.options_of(params) else "reject"
+        cases = {"mv src/a.txt moved.txt; echo more >> moved.txt": {"src/a.txt": TEN, "moved.txt": TEN + "more\n"},
+                 "rm keep.txt; mkdir -p keep.txt/d; echo in > keep.txt/d/in": {"keep.txt": "a folder", "keep.txt/d/in": "in\n"},
+                 "rm -r src; echo file > src": {"src": "was a folder", "src/a.txt": TEN, "src/b.txt": "b\n"}}
+        for command, shown in cases.items():
+            editor.asked.clear()
+            editor.prompt(["shell", f"{command}; echo n > n.txt"])
+            whole, *parts = [json.dumps(params["toolCall"]) for params in editor.asked]
+            part, = [one for one in parts if not ": n.txt" in one]
+            self.assertEqual(len(parts), 2)
+            _said, notes = editor.prompt(["fs_read", "keep.txt"])
+            for path, text in shown.items():
+                for question in (whole, part):
+                    self.assertIn(json.dumps(str(self.work / path)), question)
+                    self.assertIn(json.dumps(text)[1:-1], question)
+                self.assertIn(f"\n- {path}", notes)
+            self.assertEqual(snapshot(self.work), self.before)
+        self.assertEqual(self.log(), [])
+
     def test_what_its_session_committed_and_stages_is_one_row_of_the_status(self):
         editor = self.editor()
         editor.decide = lambda params: "commit"

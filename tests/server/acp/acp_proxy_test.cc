@@ -86,7 +86,7 @@ AcpVerdict verdict_on(size_t parts) {
   verdict.proposal = "1";
   verdict.is_approved = true;
   for (size_t i = 0; i < parts; ++i) {
-    verdict.parts.push_back({"f" + std::to_string(i), "old\n", "new\n", "", "1", false});
+    verdict.parts.push_back({{"f" + std::to_string(i), "old\n", "new\n", "", "1", false}});
   }
   return verdict;
 }
@@ -480,7 +480,7 @@ TEST_F(AcpProxyTest, AChangeOfOnlyTheModeHasNoDiff) {
   take_turn();
   const json content = messages(proxy.for_editor()).at(0)["params"]["update"]["content"];
   ASSERT_EQ(content.size(), 1U) << content;
-  EXPECT_EQ(content[0]["content"]["text"], "mode 644 to 755");
+  EXPECT_EQ(content[0]["content"]["text"], "a: mode 644 to 755");
 }
 
 TEST_F(AcpProxyTest, CommitSessionTellsAtEachTurnWhatTheGateObjectsTo) {
@@ -580,7 +580,7 @@ TEST_F(AcpProxyTest, TooManyPartsAreDecidedTogether) {
 // Limit: kMaxAcpNote of server/acp/acp_proxy.h
 TEST_F(AcpProxyTest, WhatTheAgentIsToldIsBounded) {
   world.verdict = verdict_on(1);
-  world.verdict.parts[0].new_text = std::string(100'000, 'x');
+  world.verdict.parts[0][0].new_text = std::string(100'000, 'x');
   take_turn();
   answer(question(), "drop");
   world.verdict = {};
