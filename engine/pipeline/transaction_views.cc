@@ -204,6 +204,11 @@ Result<void> Transaction::collect_run() {
                 capture_run(workspace, *folder, state_->overlay.store(),
                             git_ignore_rule(workspace.place.path, workspace.place.clock()),
                             is_over ? CaptureUse::kOver : CaptureUse::kLive));
+  // The editor in front of the run has a session, which the caller and the transaction do not know.
+  const std::string session = folder->session();
+  if (workspace.options.session.empty() && state_->options.session.empty()) {
+    state_->options.session = session;
+  }
   if (!is_over) state_->live_run = *std::move(folder);
   if (!capture.report.refused.empty()) {
     state_->unstaged_run = cannot_stage(id(), capture.report, !is_over);
@@ -243,6 +248,7 @@ Result<void> Transaction::collect_run() {
   if (!is_over) return {};
   keep_commits_of(*folder, workspace.place, state_->stage->directory(), report);
   GALLEY_TRY(keep_last_run(state_->stage->directory(), *note));
+  GALLEY_TRY(state_->stage->note_session(session));
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
   return clear_removed_directories(place, workspace.place.clock());

@@ -301,6 +301,17 @@ Result<void> StoredStage::note_reason(const std::string& reason) {
   if (reason.empty() || !about_.message.empty()) return {};
   StageHeader about = about_;
   about.message = reason;
+  return replace_header(std::move(about));
+}
+
+Result<void> StoredStage::note_session(const std::string& session) {
+  if (session.empty() || !about_.session.empty()) return {};
+  StageHeader about = about_;
+  about.session = session;
+  return replace_header(std::move(about));
+}
+
+Result<void> StoredStage::replace_header(StageHeader about) {
   GALLEY_ASSIGN(const std::string header, stage_header_text(about));
   GALLEY_TRY(replace_file(directory(), "about", header));
   about_ = std::move(about);

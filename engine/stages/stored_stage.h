@@ -100,6 +100,8 @@ class StoredStage {
   Result<void> note_contributor(const std::string& name);
   /// Records the reason if the transaction does not have one. Ignores an empty reason.
   Result<void> note_reason(const std::string& reason);
+  /// Records the session if the transaction does not have one. Ignores an empty session.
+  Result<void> note_session(const std::string& session);
   /// Removes a stage with all its contents.
   static Result<void> remove(const StateDirectory& state, StoredStage stage);
 
@@ -107,6 +109,7 @@ class StoredStage {
   explicit StoredStage(StageDirectory stage) : stage_(std::move(stage)) {}
   static Result<StoredStage> of(const StateDirectory& state, StageDirectory stage);
 
+  Result<void> replace_header(StageHeader about);
   Result<void> save_whole(const Overlay::Entries& entries);
 
   StageDirectory stage_;

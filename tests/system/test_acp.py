@@ -119,6 +119,19 @@ class Turns(AcpCase):
             self.assertEqual(snapshot(self.work), self.before)
         self.assertEqual(self.log(), [])
 
+    def test_what_was_left_staged_and_is_committed_in_a_terminal_keeps_its_session(self):
+        for lives in (True, False):
+            editor = self.editor()
+            editor.decide = lambda params: "later"
+            editor.prompt(["write", "own.txt", f"{lives}\n"])
+            if not lives:
+                editor.finish()
+            self.galley("commit", expect=0)
+            self.assertEqual((self.text("own.txt"), self.log()[0].get("session")), (f"{lives}\n", "acp-session-1"))
+            editor.finish()
+        self.galley("undo", "--session", "acp-session-1", expect=0)
+        self.assertEqual(snapshot(self.work), self.before)
+
     def test_what_its_session_committed_and_stages_is_one_row_of_the_status(self):
         editor = self.editor()
         editor.decide = lambda params: "commit"
