@@ -358,6 +358,7 @@ class AcpRelay final : public ClientRelay {
   void rest() override { proxy_.rest(); }
   [[nodiscard]] std::string for_output() override { return proxy_.for_editor(); }
   [[nodiscard]] std::string for_program() override { return proxy_.for_agent(); }
+  [[nodiscard]] bool needs_files() override { return proxy_.begins_turn(); }
   [[nodiscard]] std::string last_session() const { return run_.last_session(); }
   /// Whether the agent ended before its last turn did.
   [[nodiscard]] bool was_in_turn() const { return was_in_turn_; }

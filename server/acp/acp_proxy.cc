@@ -336,6 +336,7 @@ bool AcpProxy::takes_work_of_another(const json& message, const std::string& ses
 /// Begins a turn, and puts what the agent must know behind the person's words: agents look for a
 /// command at the beginning. Some join the texts of all blocks.
 std::string AcpProxy::prompt(json message, bool is_alone) {
+  begins_turn_ = true;
   json& params = message["params"];
   const std::string session = text_of(params, "sessionId");
   const auto begun = world_->begin_turn(session, words_of(params), is_alone);

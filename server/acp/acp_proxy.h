@@ -70,6 +70,8 @@ class AcpProxy {
   /// Returns whole lines, and forgets them.
   [[nodiscard]] std::string for_editor();
   [[nodiscard]] std::string for_agent() { return std::exchange(to_agent_, {}); }
+  /// Whether for_agent() has a prompt. Forgets it.
+  [[nodiscard]] bool begins_turn() { return std::exchange(begins_turn_, false); }
   /// Whether a turn has begun and was not decided yet.
   [[nodiscard]] bool is_in_turn() const;
 
@@ -164,6 +166,7 @@ class AcpProxy {
   std::string to_agent_;
   std::string prompted_;       ///< the session of the newest turn
   bool editor_reads_ = false;  ///< it declared fs.readTextFile
+  bool begins_turn_ = false;   ///< a prompt waits for the agent
   std::map<std::string, Pending> pending_;
   std::map<std::string, Question> questions_;
   std::optional<std::string> wants_look_;     ///< the session that may have staged more

@@ -257,6 +257,17 @@ class Saves(AcpCase):
         self.assertEqual(len(editor.asked), 1)
         self.assertFalse((self.work / "src/b.txt").exists())
 
+    def test_a_file_that_was_deleted_between_two_turns_stays_away(self):
+        for look in (["read", "src/b.txt"], ["fs_read", "src/b.txt"], ["shell", "ls src"]):
+            (self.work / "src/b.txt").write_text("b\n")
+            editor = self.editor("--commit", "turn")
+            editor.prompt(look)
+            (self.work / "src/b.txt").unlink()
+            said, _notes = editor.prompt(["shell", "ls src; cat src/b.txt; echo more >> src/b.txt"])
+            self.assertIn("No such file", said[0][1], look)
+            self.assertEqual(self.text("src/b.txt"), "more\n", look)
+            editor.finish()
+
     def test_a_new_file_in_a_folder_that_the_agent_made_is_not_its_change(self):
         editor = self.editor("--commit", "turn")
         editor.prompt(["shell", "mkdir -p made/deep; echo 1 > made/one; echo 2 > made/two"])

@@ -149,6 +149,7 @@ class RunAttachment {
   void pass_relayed() {
     const std::string output = options_.relay->for_output();
     if (!output.empty()) show(STDOUT_FILENO, output);
+    if (options_.relay->needs_files()) peer_.send(RunMessage::kRefresh, "");
     const std::string input = options_.relay->for_program();
     for (size_t at = 0; at < input.size(); at += kTypedPieceBytes) {
       give(std::string_view(input).substr(at, kTypedPieceBytes));

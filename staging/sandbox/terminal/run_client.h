@@ -46,6 +46,9 @@ class ClientRelay {
   virtual void rest() = 0;
   [[nodiscard]] virtual std::string for_output() = 0;   ///< to standard output
   [[nodiscard]] virtual std::string for_program() = 0;  ///< to the program
+  /// Whether the program must see the files as they are on disk when it gets for_program(). Each
+  /// look delays the input, so it is not made for all messages.
+  [[nodiscard]] virtual bool needs_files() = 0;
 };
 
 /// The time that a program has to end by itself after the input of a relay has ended.

@@ -16,6 +16,7 @@ namespace galley {
 enum class RunMessage : char {
   // client to supervisor
   kAttach = 'a',    ///< RunScreen: from now on only this client gets the output
+  kRefresh = 'v',   ///< the next input may be about files that were changed a moment ago
   kInput = 'i',     ///< bytes for the program
   kInputEnd = 'e',  ///< end of the input
   kScreen = 'r',    ///< RunScreen: the window has a new size

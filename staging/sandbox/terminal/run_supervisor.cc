@@ -204,6 +204,8 @@ void RunSupervisor::hear(size_t client) {
       attach(client, *screen);
     } else if (frame->kind == RunMessage::kScreen && screen && is_attached) {
       set_screen(*screen);
+    } else if (frame->kind == RunMessage::kRefresh && is_attached) {
+      refreshed_.reset();
     } else if (frame->kind == RunMessage::kInput && is_attached && !input_ends_) {
       refresh_before_input();
       input_ += frame->text;
