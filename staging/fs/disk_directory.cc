@@ -293,8 +293,7 @@ Result<std::vector<DirectoryEntry>> DiskDirectory::list() const {
   const int code = errno;
   closedir(stream);
   if (code != 0) return os_error(code, "cannot list directory", "");
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(entries, {}, &DirectoryEntry::name);
   return entries;
 }
 

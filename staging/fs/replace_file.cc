@@ -1,7 +1,6 @@
 #include "staging/fs/replace_file.h"
 
 #include <cerrno>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>

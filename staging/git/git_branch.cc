@@ -20,7 +20,7 @@ constexpr uint64_t kMaxCommitBytes = uint64_t{16} << 20U;
 
 Error not_a_branch(const std::string& name, const std::string& why) {
   return {ErrorKind::kUsage, "git.not_a_branch",
-          "'" + printable_line(name) + "' " + why + "; name a branch with --ref BRANCH", "", 0};
+          "'" + printable_line(name) + "' " + why + "; name a branch with --ref BRANCH"};
 }
 
 /// The whole name of the branch that HEAD names.
@@ -108,8 +108,7 @@ Error odd_config(std::string_view key) {
   return {ErrorKind::kRefused, "push.odd_config",
           "the repository itself sets '" + printable_line(key) +
               "', which decides where or how a push goes: if you want it, set it in your own "
-              "configuration (git config --global) and not there",
-          "", 0};
+              "configuration (git config --global) and not there"};
 }
 
 /// The error of a push that failed and left the branch there as it was. Git's words may have the
@@ -120,17 +119,16 @@ Error push_error(const GitRemote& address, const PipedOutput& said) {
     const std::string words = words_of_remote(said.complaint, told.why);
     if (may_pass_later(said.complaint, told.why)) {
       return {ErrorKind::kIo, "push.failed",
-              "the repository there cannot take the push now: " + words, "", 0};
+              "the repository there cannot take the push now: " + words};
     }
     return {ErrorKind::kRefused, "push.remote_refused",
-            "the repository there refused the push: " + words, "", 0};
+            "the repository there refused the push: " + words};
   }
   // GitProgram empties this key of a repository, and GIT_SSH_COMMAND goes before it.
   if (said.complaint.find("error: cannot run : ") != said.complaint.npos) {
     return {ErrorKind::kRefused, "push.odd_config",
             "git has no program for ssh, because 'core.sshCommand' of a repository is not run: "
-            "set it in your own configuration (git config --global) or in GIT_SSH_COMMAND",
-            "", 0};
+            "set it in your own configuration (git config --global) or in GIT_SSH_COMMAND"};
   }
   Error why = GitProgram::remote_error(said.complaint);
   std::string& words = why.message;
@@ -140,7 +138,7 @@ Error push_error(const GitRemote& address, const PipedOutput& said) {
     words.replace(at, address.text.size(), shown);
   }
   if (why.reason == "git.not_allowed" || why.reason == "git.protocol") return why;
-  return {ErrorKind::kIo, "push.failed", words, "", 0};
+  return {ErrorKind::kIo, "push.failed", words};
 }
 
 /// The absolute path of a repository. As git does, it also finds `NAME.git` by NAME.
@@ -384,8 +382,7 @@ Error GitBranch::remote_moved() const {
   return {ErrorKind::kConflict, "push.remote_moved",
           "the branch " + name_ +
               " there has commits that this one lacks: fetch and merge them, then push again" +
-              (repository_.layout.is_shallow ? ", in a clone that is not shallow" : ""),
-          "", 0};
+              (repository_.layout.is_shallow ? ", in a clone that is not shallow" : "")};
 }
 
 Result<GitPush> GitBranch::try_push(const GitRemote& remote, const std::string& expected) const {

@@ -24,8 +24,7 @@ bool is_askable(const std::string& name) {
 Error too_large(const GitObjectHead& head, uint64_t max_bytes) {
   return {ErrorKind::kQuota, "limit.file_size",
           "the object " + head.id + " has " + std::to_string(head.size) + " bytes, more than the " +
-              std::to_string(max_bytes) + " that are read",
-          "", 0};
+              std::to_string(max_bytes) + " that are read"};
 }
 
 }  // namespace

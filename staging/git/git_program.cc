@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
@@ -106,19 +105,19 @@ std::string special_file_in(const std::string& folder) {
 
 constexpr std::string_view kStatuses = "ACDMRTU";
 
-bool take_mode(std::string_view& line, uint32_t& mode) {
-  const auto parsed = std::from_chars(line.data(), line.data() + line.size(), mode, 8);
-  if (parsed.ec != std::errc() || parsed.ptr == line.data() + line.size()) return false;
-  line.remove_prefix(static_cast<size_t>(parsed.ptr - line.data()) + 1);
-  return true;
-}
-
 bool take_field(std::string_view& line, std::string& word) {
   const size_t end = line.find(' ');
   if (end == line.npos) return false;
   word = line.substr(0, end);
   line.remove_prefix(end + 1);
   return true;
+}
+
+bool take_mode(std::string_view& line, uint32_t& mode) {
+  std::string word;
+  const auto parsed = take_field(line, word) ? number_of<uint32_t>(word, 8) : std::nullopt;
+  mode = parsed.value_or(0);
+  return parsed.has_value();
 }
 
 /// Reads `:<mode> <mode> <id> <id> <status>[score]`.
@@ -152,36 +151,6 @@ GitProgram::GitProgram(std::string directory)
     : directory_(std::move(directory)),
       bounds_{time_for_git(), kMaxOutputBytes},
       settings_(std::make_shared<Settings>()) {}
-
-GitProgram GitProgram::with_bounds(const Bounds& bounds) const {
-  GitProgram other = *this;
-  other.bounds_ = bounds;
-  return other;
-}
-
-GitProgram GitProgram::with_index(std::string path) const {
-  GitProgram other = *this;
-  other.index_ = std::move(path);
-  return other;
-}
-
-GitProgram GitProgram::with_objects(std::string path) const {
-  GitProgram other = *this;
-  other.objects_ = std::move(path);
-  return other;
-}
-
-GitProgram GitProgram::with_protocols(std::string names) const {
-  GitProgram other = *this;
-  other.protocols_ = std::move(names);
-  return other;
-}
-
-GitProgram GitProgram::with_stop(std::stop_token stop) const {
-  GitProgram other = *this;
-  other.stop_ = std::move(stop);
-  return other;
-}
 
 /// Disables everything that would run programs, wait for input, fetch, or substitute objects.
 PipedProcessOptions GitProgram::surroundings() const {
@@ -361,8 +330,7 @@ Error GitProgram::remote_error(std::string_view complaint) {
   if (has(complaint, "transport '") && has(complaint, "' not allowed")) {
     return {ErrorKind::kRefused, "git.protocol",
             "Galley does not let git connect in this way: " + decisive_line(complaint) +
-                "; use an address of http, https, ssh or git, or the path of a folder",
-            "", 0};
+                "; use an address of http, https, ssh or git, or the path of a folder"};
   }
   // Of git's HTTP (http.c, credential.c of git) and of ssh.
   for (const char* words : {"Authentication failed", "could not read Username",
@@ -370,7 +338,7 @@ Error GitProgram::remote_error(std::string_view complaint) {
                             "requested URL returned error: 403", "Permission denied ("}) {
     if (!has(complaint, words)) continue;
     return {ErrorKind::kRefused, "git.not_allowed",
-            "the repository there does not let this user in: " + decisive_line(complaint), "", 0};
+            "the repository there does not let this user in: " + decisive_line(complaint)};
   }
   return error(complaint);
 }
@@ -378,35 +346,30 @@ Error GitProgram::remote_error(std::string_view complaint) {
 Error GitProgram::error(std::string_view complaint) {
   const std::string words = decisive_line(complaint);
   if (has(complaint, "not a git repository")) {
-    return {ErrorKind::kNotFound, "git.no_repository", "there is no git repository here: " + words,
-            "", 0};
+    return {ErrorKind::kNotFound, "git.no_repository", "there is no git repository here: " + words};
   }
   if (has(complaint, "dubious ownership")) {
     return {ErrorKind::kRefused, "git.other_owner",
             words +
                 "; git does not read what belongs to another user. If you trust it: git config "
-                "--global --add safe.directory PATH",
-            "", 0};
+                "--global --add safe.directory PATH"};
   }
   if (has(complaint, ".lock': File exists")) {
     return {ErrorKind::kRefused, "git.index_locked",
             words +
                 " Another git command is at work there, or one was killed: wait for it, or "
-                "remove that file if none runs.",
-            "", 0};
+                "remove that file if none runs."};
   }
   if (tells_of_full_memory(complaint)) {
     return {ErrorKind::kQuota, "limit.git_memory",
             "git needed more memory than there is, or than the " +
-                std::to_string(kMaxMemoryBytes >> 30U) + " GiB that it may use: " + words,
-            "", 0};
+                std::to_string(kMaxMemoryBytes >> 30U) + " GiB that it may use: " + words};
   }
   // Checked before "missing": git may report an unreadable object as missing.
   if (tells_of_damage(complaint)) {
     return {ErrorKind::kIo, "git.object_damaged",
             "an object of this repository is damaged, so nothing can be judged: " + words +
-                ". git fsck names all that are; take them from another clone",
-            "", 0};
+                ". git fsck names all that are; take them from another clone"};
   }
   if (has(complaint, "missing blob") || has(complaint, "missing tree") ||
       has(complaint, "unable to read tree") || has(complaint, "bad object") ||
@@ -416,36 +379,34 @@ Error GitProgram::error(std::string_view complaint) {
         ErrorKind::kRefused, "git.object_missing",
         "an object is missing in this clone, and nothing is fetched while a change is judged: " +
             words +
-            ". Fetch it first: git fetch --refetch --no-filter, or git fsck to see what is missing",
-        "", 0};
+            ". Fetch it first: git fetch --refetch --no-filter, or git fsck to see what is "
+            "missing"};
   }
   if (words.empty()) {
     return {ErrorKind::kIo, "git.failed",
-            "git failed without a message: it crashed, or a signal ended it", "", 0};
+            "git failed without a message: it crashed, or a signal ended it"};
   }
   // An error before the fatal line often has the cause.
   const std::string cause = line_after("error: ", complaint);
   const std::string all = cause.empty() || cause == words ? words : cause + "; " + words;
-  return {ErrorKind::kIo, "git.failed", "git failed: " + all, "", 0};
+  return {ErrorKind::kIo, "git.failed", "git failed: " + all};
 }
 
 Error GitProgram::unreadable_output(const Error& why) {
   if (why.reason == "host.not_found") {
     return {ErrorKind::kNotFound, "git.program_missing",
-            "judging a repository needs the program git, which is not on PATH; install it", "", 0};
+            "judging a repository needs the program git, which is not on PATH; install it"};
   }
   if (why.reason == "host.timeout") {
     return {ErrorKind::kTimeout, "git.timeout",
             "git did not answer in its time and was ended, so nothing was done: " + why.message +
                 ". Does the disk of the repository answer? " + kTimeVariable +
-                "=SECONDS gives it more time",
-            "", 0};
+                "=SECONDS gives it more time"};
   }
   if (why.reason == "limit.host_output") {
     return {ErrorKind::kQuota, "limit.git_output",
             "git printed more than Galley reads from one command: " + why.message +
-                "; judge a smaller part of the repository",
-            "", 0};
+                "; judge a smaller part of the repository"};
   }
   return why;
 }

@@ -68,19 +68,29 @@ class GitProgram {
   explicit GitProgram(std::string directory = {});
 
   /// A copy that uses another index (GIT_INDEX_FILE).
-  [[nodiscard]] GitProgram with_index(std::string path) const;
+  [[nodiscard]] GitProgram with_index(std::string path) const {
+    return with(&GitProgram::index_, std::move(path));
+  }
 
   /// A copy that also sees the objects of another folder (GIT_ALTERNATE_OBJECT_DIRECTORIES).
-  [[nodiscard]] GitProgram with_objects(std::string path) const;
+  [[nodiscard]] GitProgram with_objects(std::string path) const {
+    return with(&GitProgram::objects_, std::move(path));
+  }
 
   /// A copy that may connect to repositories by these protocols, separated by colons: `https:ssh`.
-  [[nodiscard]] GitProgram with_protocols(std::string names) const;
+  [[nodiscard]] GitProgram with_protocols(std::string names) const {
+    return with(&GitProgram::protocols_, std::move(names));
+  }
 
   /// A copy with other limits.
-  [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
+  [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const {
+    return with(&GitProgram::bounds_, bounds);
+  }
 
   /// A copy whose run() and try_run() end git when this stops.
-  [[nodiscard]] GitProgram with_stop(std::stop_token stop) const;
+  [[nodiscard]] GitProgram with_stop(std::stop_token stop) const {
+    return with(&GitProgram::stop_, std::move(stop));
+  }
 
   /// git in another repository. GIT_DIR etc. from the environment are ignored.
   [[nodiscard]] static GitProgram in_other_repository(std::string directory);
@@ -116,6 +126,12 @@ class GitProgram {
   [[nodiscard]] static Error unreadable_output(const Error& why);
 
  private:
+  template <class T>
+  [[nodiscard]] GitProgram with(T GitProgram::*member, T value) const {
+    GitProgram other = *this;
+    other.*member = std::move(value);
+    return other;
+  }
   [[nodiscard]] std::vector<std::string> words(const std::vector<std::string>& arguments) const;
 
   [[nodiscard]] PipedProcessOptions surroundings() const;

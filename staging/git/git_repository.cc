@@ -111,12 +111,9 @@ constexpr std::array kNames = {"libgit2.so.1.5", "libgit2.so.1.6", "libgit2.so.1
 constexpr std::array<const char*, 2> kHarmlessExtensions = {"worktreeconfig", "partialclone"};
 
 Error missing(const std::string& why) {
-  return {ErrorKind::kNotFound,
-          "git.library_missing",
+  return {ErrorKind::kNotFound, "git.library_missing",
           "git data cannot be read: libgit2 could not be loaded (" + why +
-              "); install the package libgit2-1.5",
-          {},
-          0};
+              "); install the package libgit2-1.5"};
 }
 
 class SymbolTable {
@@ -203,29 +200,20 @@ Error GitLibrary::error(int code, std::string_view action, std::string_view subj
   // Version 1.5 reports the failed look-up of safe.directory instead of GIT_EOWNER.
   if (code == GIT_EOWNER || words.find("safe.directory") != std::string::npos ||
       words.find("not owned by current user") != std::string::npos) {
-    return {ErrorKind::kRefused,
-            "git.other_owner",
+    return {ErrorKind::kRefused, "git.other_owner",
             fmt::format("the git repository {0} belongs to another user, so libgit2 does not read "
                         "it; trust it with `git config --global --add safe.directory {0}`",
-                        subject),
-            {},
-            0};
+                        subject)};
   }
   if (words.find("unsupported extension") != std::string::npos) {
-    return {ErrorKind::kRefused,
-            "git.unsupported_extension",
+    return {ErrorKind::kRefused, "git.unsupported_extension",
             fmt::format("the git repository {} uses an extension that libgit2 cannot read ({}); "
                         "work without git data there",
-                        subject, words),
-            {},
-            0};
+                        subject, words)};
   }
-  return {ErrorKind::kIo,
-          "git.failed",
+  return {ErrorKind::kIo, "git.failed",
           fmt::format("cannot {} {}: {}", action, subject,
-                      words.empty() ? fmt::format("libgit2 error {}", code) : words),
-          {},
-          0};
+                      words.empty() ? fmt::format("libgit2 error {}", code) : words)};
 }
 
 Result<std::string> libgit2_diff(std::string_view before, std::string_view after,

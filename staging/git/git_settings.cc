@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace galley {
@@ -86,16 +87,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kPlainWor
 constexpr std::array<std::string_view, 4> kProgramFlags = {"required", "gpgsign", "showsignature",
                                                            "forcesignannotated"};
 
-template <class Words>
-bool has(const Words& words, std::string_view one) {
-  return std::find(words.begin(), words.end(), one) != words.end();
-}
-
 bool is_plain(const std::string& section, const std::string& word) {
-  if (has(kProgramWords, word)) return false;
-  if (has(kPlainSections, section)) return true;
-  const auto words = std::find_if(kPlainWords.begin(), kPlainWords.end(),
-                                  [&](const auto& row) { return row.first == section; });
+  if (contains(kProgramWords, word)) return false;
+  if (contains(kPlainSections, section)) return true;
+  const auto words =
+      std::ranges::find_if(kPlainWords, [&](const auto& row) { return row.first == section; });
   return words != kPlainWords.end() && words->second.find(" " + word + " ") != std::string::npos;
 }
 
@@ -107,7 +103,7 @@ std::optional<std::string> harmless_value(std::string_view key) {
   if (section == "core" && word == "fsmonitor") return "false";
   // A FIFO as this file would block git forever.
   if (section == "core" && (word == "excludesfile" || word == "attributesfile")) return "/dev/null";
-  if (has(kProgramFlags, word)) return "false";
+  if (contains(kProgramFlags, word)) return "false";
   if (is_plain(section, word)) return std::nullopt;
   return "";
 }

@@ -22,7 +22,7 @@ constexpr size_t kKeptTrees = 20'000;  // a branch that moves again and again ha
 
 Error damaged(const std::string& tree) {
   return {ErrorKind::kIo, "git.object_damaged",
-          "the tree " + tree + " is damaged; look at: git fsck", "", 0};
+          "the tree " + tree + " is damaged; look at: git fsck"};
 }
 
 Error no_such_path(const RelPath& path) {
@@ -91,8 +91,7 @@ Result<std::vector<GitTreeEntry>> parse_tree(std::string_view bytes, const std::
     bytes.remove_prefix(zero + 1 + id_bytes);
     entries.push_back(std::move(entry));
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const GitTreeEntry& a, const GitTreeEntry& b) { return a.name < b.name; });
+  std::ranges::sort(entries, {}, &GitTreeEntry::name);
   const auto twice = std::ranges::adjacent_find(entries, {}, &GitTreeEntry::name);
   if (twice == entries.end()) return entries;
   return fail(ErrorKind::kInvalid, "git.duplicate_entries",
@@ -188,9 +187,7 @@ Result<GitTreeEntry> GitTree::entry(const RelPath& path) const {
     const bool is_tree = (at.mode & kGitTypeMask) == kGitTreeMode && !at.id.empty();
     if (!is_tree) return GitTreeEntry();
     GALLEY_ASSIGN(const auto entries, trees_->entries(at.id));
-    const auto found = std::lower_bound(
-        entries->begin(), entries->end(), name,
-        [](const GitTreeEntry& one, std::string_view wanted) { return one.name < wanted; });
+    const auto found = std::ranges::lower_bound(*entries, name, {}, &GitTreeEntry::name);
     if (found == entries->end() || found->name != name) return GitTreeEntry();
     at = *found;
   }

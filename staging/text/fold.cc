@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/contains.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -74,7 +75,7 @@ std::vector<std::string_view> signs_of(std::string_view indent) {
 }
 
 bool is_all(std::string_view text, char c) {
-  return std::all_of(text.begin(), text.end(), [c](char x) { return x == c; });
+  return std::ranges::all_of(text, [c](char x) { return x == c; });
 }
 
 }  // namespace
@@ -102,13 +103,13 @@ std::string_view folded(std::string_view line, LineFolding fold, std::string& st
   if (fold == LineFolding::kLineEnds) return without_terminator(line);
   if (fold == LineFolding::kNoBlanks) {
     storage.clear();
-    std::copy_if(line.begin(), line.end(), std::back_inserter(storage),
-                 [](char c) { return !is_line_space(c); });
+    std::ranges::copy_if(line, std::back_inserter(storage),
+                         [](char c) { return !is_line_space(c); });
     return storage;
   }
   std::string_view text = trimmed(line);
-  const bool has_high = std::any_of(text.begin(), text.end(),
-                                    [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  const bool has_high =
+      std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
   if (fold == LineFolding::kTypography && has_high) {
     const std::string plain = without_typography(text);
     storage.clear();
@@ -121,9 +122,7 @@ std::string_view folded(std::string_view line, LineFolding fold, std::string& st
   return storage;
 }
 
-bool is_telling_line(std::string_view line) {
-  return std::any_of(line.begin(), line.end(), is_word);
-}
+bool is_telling_line(std::string_view line) { return std::ranges::any_of(line, is_word); }
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -180,13 +179,11 @@ void IndentMap::learn(std::string_view from, std::string_view to) {
   }
   const auto is_plain = [](std::string_view sign) { return sign.size() == 1; };
   if (wanted.empty() || found.empty() ||
-      (std::all_of(wanted.begin(), wanted.end(), is_plain) &&
-       std::all_of(found.begin(), found.end(), is_plain))) {
+      (std::ranges::all_of(wanted, is_plain) && std::ranges::all_of(found, is_plain))) {
     return;
   }
   const auto are_equal = [](const std::vector<std::string_view>& signs) {
-    return std::count(signs.begin(), signs.end(), signs.front()) ==
-           static_cast<int64_t>(signs.size());
+    return std::ranges::count(signs, signs.front()) == static_cast<int64_t>(signs.size());
   };
   if (wanted.size() == found.size()) {
     for (size_t i = 0; i < wanted.size(); ++i) learn_sign(wanted[i], found[i]);
@@ -221,9 +218,9 @@ bool IndentMap::can_carry(std::string_view line) const {
   const std::string_view indent = wide_indent_of(line);
   if (trimmed(line.substr(indent.size())).empty()) return true;
   const auto is_it = [&](const Pair& pair) { return pair.pattern == indent; };
-  const bool is_known = std::any_of(pairs_.begin(), pairs_.end(), is_it);
+  const bool is_known = std::ranges::any_of(pairs_, is_it);
   const std::vector<std::string_view> signs = signs_of(indent);
-  return std::all_of(signs.begin(), signs.end(), [&](std::string_view sign) {
+  return std::ranges::all_of(signs, [&](std::string_view sign) {
     const auto found = signs_.find(std::string(sign));
     if (found == signs_.end()) return sign.size() == 1;
     return !found->second.empty() && (found->second == sign || !is_scaled_ || is_known);
@@ -248,26 +245,24 @@ IndentMap IndentMap::with_shift_of(std::string_view line) const {
 
 bool IndentMap::keeps(std::string_view line) const {
   const std::string_view indent = wide_indent_of(line);
-  return std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
+  return std::ranges::any_of(pairs_, [&](const Pair& pair) {
     return pair.pattern == indent && pair.first == pair.second && !pair.is_open;
   });
 }
 
 bool IndentMap::is_of_the_edit(std::string_view line) const {
   const std::string_view indent = wide_indent_of(line);
-  return std::any_of(pairs_.begin(), pairs_.end(),
-                     [&](const Pair& pair) { return pair.pattern == indent; });
+  return contains(pairs_, indent, &Pair::pattern);
 }
 
 bool IndentMap::is_of_the_file(std::string_view line) const {
   const std::string_view indent = wide_indent_of(line);
-  return std::any_of(pairs_.begin(), pairs_.end(),
-                     [&](const Pair& pair) { return pair.second == indent; });
+  return contains(pairs_, indent, &Pair::second);
 }
 
 bool IndentMap::is_identity() const {
-  return !has_conflict_ && std::all_of(pairs_.begin(), pairs_.end(),
-                                       [](const Pair& p) { return p.first == p.second; });
+  return !has_conflict_ &&
+         std::ranges::all_of(pairs_, [](const Pair& p) { return p.first == p.second; });
 }
 
 std::optional<std::string> IndentMap::added_prefix() const {

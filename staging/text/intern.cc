@@ -2,11 +2,11 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "base/text.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 
@@ -24,14 +24,6 @@ std::string_view without_trailing_space(std::string_view line) {
   return line;
 }
 
-// As in git, the CR of a last line without "\n" is not ignored.
-std::string_view without_cr_at_eol(std::string_view line) {
-  if (line.empty() || line.back() != '\n') return line;
-  line.remove_suffix(1);
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
-}
-
 }  // namespace
 
 std::string_view reduce_white_space(std::string_view line, WhiteSpace white_space,
@@ -42,7 +34,7 @@ std::string_view reduce_white_space(std::string_view line, WhiteSpace white_spac
     case WhiteSpace::kIgnoreAtEol:
       return without_trailing_space(line);
     case WhiteSpace::kIgnoreCrAtEol:
-      return without_cr_at_eol(line);
+      return without_terminator(line);  // as in git, not the CR of a last line without "\n"
     case WhiteSpace::kIgnoreChange:
     case WhiteSpace::kIgnoreAll:
       break;

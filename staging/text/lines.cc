@@ -53,8 +53,7 @@ Lines::Lines(std::string_view text) : text_(text) {
 
 size_t Lines::line_at(size_t offset) const {
   if (offset >= text_.size()) return size();
-  const auto after =
-      std::upper_bound(starts_.begin(), starts_.end(), static_cast<uint32_t>(offset));
+  const auto after = std::ranges::upper_bound(starts_, static_cast<uint32_t>(offset));
   return static_cast<size_t>(after - starts_.begin()) - 1;
 }
 
