@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "staging/fs/host_file.h"
 #include "tools/json_input.h"
@@ -77,9 +78,8 @@ const std::vector<Names>& all_synonyms() {
 /// The names that a usual tool gives to the argument `name`; null if it is not known.
 const Names* synonyms_of(std::string_view name) {
   const std::vector<Names>& all = all_synonyms();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Names& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  });
+  const auto found =
+      std::ranges::find_if(all, [&](const Names& names) { return contains(names, name); });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -88,9 +88,8 @@ bool are_alternatives(const json& schema, const Names& names) {
   size_t count = 0;
   for (const json& branch : schema.value("anyOf", json::array())) {
     const json required = branch.value("required", json::array());
-    const auto needed = std::count_if(required.begin(), required.end(), [&](const json& one) {
-      return std::find(names.begin(), names.end(), one) != names.end();
-    });
+    const auto needed =
+        std::ranges::count_if(required, [&](const json& one) { return contains(names, one); });
     if (needed > 1) return false;
     count += static_cast<size_t>(needed);
   }
@@ -102,8 +101,7 @@ bool name_members(const json& schema, json& value, std::string& notes) {
   if (!schema.is_object()) return true;
   if (value.is_array()) {
     const json items = schema.value("items", json());
-    return std::all_of(value.begin(), value.end(),
-                       [&](json& item) { return name_members(items, item, notes); });
+    return std::ranges::all_of(value, [&](json& item) { return name_members(items, item, notes); });
   }
   if (!value.is_object() || !schema.contains("properties")) return true;
   const json& known = schema["properties"];
@@ -167,7 +165,7 @@ std::optional<std::string> contradiction(const std::string& schema, const json& 
     if (const Names* names = synonyms_of(name)) by_synonyms[names].push_back(name);
   }
   for (const auto& [names, given] : by_synonyms) {
-    const auto other = std::find_if(given.begin(), given.end(), [&](std::string_view name) {
+    const auto other = std::ranges::find_if(given, [&](std::string_view name) {
       return args[std::string(name)] != args[std::string(given.front())];
     });
     if (other == given.end() || !are_alternatives(json::parse(schema, nullptr, false), given)) {
@@ -238,12 +236,12 @@ Result<json> argument_of_text(const json& schema, const std::string& name,
   if (schema.contains("properties") && schema["properties"].contains(name)) {
     types = type_names(schema["properties"][name]);
   }
-  if (types.empty() || std::find(types.begin(), types.end(), "string") != types.end()) {
+  if (types.empty() || contains(types, "string")) {
     return json(text);
   }
   auto value = parse_json(trim(text, kPlainSpaces));
-  if (value && std::any_of(types.begin(), types.end(),
-                           [&](const auto& type) { return has_type(*value, type); })) {
+  if (value &&
+      std::ranges::any_of(types, [&](const auto& type) { return has_type(*value, type); })) {
     return value;
   }
   return fail(ErrorKind::kInvalid, "call_text.value",

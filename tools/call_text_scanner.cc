@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/tool_call_parser.h"
@@ -64,9 +65,8 @@ std::vector<JsonCall> calls_of_alternatives(const json& items) {
   size_t with_calls = 0;
   for (const json& item : items) {
     auto found = calls_of_item(item);
-    const bool is_any = std::any_of(found.begin(), found.end(), [](const JsonCall& call) {
-      return call.is_call && call.reason.empty();
-    });
+    const bool is_any = std::ranges::any_of(
+        found, [](const JsonCall& call) { return call.is_call && call.reason.empty(); });
     with_calls += is_any ? 1 : 0;
     append(std::move(found), out);
   }
@@ -151,8 +151,6 @@ std::vector<JsonCall> calls_of_item(const json& item) {
   }
   return {std::move(call)};
 }
-
-using nlohmann::json;
 
 bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -404,8 +402,7 @@ size_t CallTextScanner::past_space(size_t at) const {
 }
 
 size_t lines_of_content(std::string_view content) {
-  const auto ends = std::max(std::count(content.begin(), content.end(), '\n'),
-                             std::count(content.begin(), content.end(), '\r'));
+  const auto ends = std::max(std::ranges::count(content, '\n'), std::ranges::count(content, '\r'));
   const bool is_ended = content.ends_with('\n') || content.ends_with('\r');
   return std::max<size_t>(1, static_cast<size_t>(ends) + (is_ended ? 0 : 1));
 }
@@ -550,7 +547,7 @@ bool CallTextScanner::begins_with_parameter(const CallTag& open) const {
       "args", "arguments", "command", "parameters", "old_string",  "old_str", "search"};
   const auto child = next_tag(open.end);
   return child && !child->is_closing && !open.has_attributes && !child->has_attributes &&
-         std::find(kNames.begin(), kNames.end(), child->full_name) != kNames.end();
+         contains(kNames, child->full_name);
 }
 
 std::vector<JsonCall> calls_of_json(const json& document) {
@@ -562,8 +559,7 @@ std::vector<JsonCall> calls_of_json(const json& document) {
     if (found.empty() && is_meant_beside_calls(document[i])) unread.push_back(i);
     append(std::move(found), out);
   }
-  const bool has_calls =
-      std::any_of(out.begin(), out.end(), [](const JsonCall& call) { return call.is_call; });
+  const bool has_calls = std::ranges::any_of(out, &JsonCall::is_call);
   for (const size_t i : has_calls ? unread : std::vector<size_t>()) {
     const std::string name = called_name(document[i]);
     out.push_back(document_problem("edit.unread", "item " + std::to_string(i + 1) + " of the list" +

@@ -55,8 +55,8 @@ void take_hints(ordered_json& row, ToolInfo& info) {
   if (!take_member(row, "hints", hints)) return;
   info.annotations = {};
   for (const std::string& hint : hints) {
-    const auto* known = std::find_if(kHints.begin(), kHints.end(),
-                                     [&](const auto& one) { return one.first == hint; });
+    const auto* known =
+        std::ranges::find_if(kHints, [&](const auto& one) { return one.first == hint; });
     check_row(known != kHints.end(), info.name, "there is no hint '" + hint + "'");
     info.annotations.*(known->second) = true;
   }
@@ -97,8 +97,7 @@ void take_call(ordered_json& row, CatalogueRow& out) {
   }
   if (has_name) {
     const auto& all = named_calls();
-    const auto named =
-        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == with; });
+    const auto named = std::ranges::find_if(all, [&](const auto& one) { return one.name == with; });
     check_row(named != all.end(), out.info.name, "there is no function '" + with + "'");
     out.with = &*named;
   }
@@ -111,8 +110,8 @@ void take_call(ordered_json& row, CatalogueRow& out) {
 }
 
 const CatalogueRow& row_named(const std::vector<CatalogueRow>& rows, const std::string& name) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const auto& row) { return row.info.name == name; });
+  const auto found =
+      std::ranges::find_if(rows, [&](const auto& row) { return row.info.name == name; });
   check_row(found != rows.end(), name, "another row is like it, and it does not stand before that");
   return *found;
 }
@@ -143,8 +142,8 @@ CatalogueRow read_row(ordered_json row, const ordered_json& changes, CatalogueRo
   ordered_json examples;
   if (take_member(row, "examples", examples)) {
     info.examples.clear();
-    std::transform(examples.begin(), examples.end(), std::back_inserter(info.examples),
-                   [](const ordered_json& one) { return json_text(one); });
+    std::ranges::transform(examples, std::back_inserter(info.examples),
+                           [](const ordered_json& one) { return json_text(one); });
   }
   check_row(row.empty(), info.name, "unknown members: " + json_text(row));
   return out;

@@ -1,10 +1,10 @@
 // git's view of the proposed tree. The program git runs in the sandbox, which shows the tree as it
 // would be after the commit. Changes that git makes are dropped.
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "tools/call_arguments.h"
 #include "tools/catalogue.h"
 #include "tools/json_input.h"
@@ -123,13 +123,8 @@ class StatusReader {
   void put_distance(std::string_view value) {
     const size_t blank = value.find(" -");
     if (!value.starts_with('+') || blank == std::string_view::npos) return;
-    const auto number = [](std::string_view digits) {
-      uint64_t count = 0;
-      std::from_chars(digits.data(), digits.data() + digits.size(), count);
-      return count;
-    };
-    data_["ahead"] = number(value.substr(1, blank - 1));
-    data_["behind"] = number(value.substr(blank + 2));
+    data_["ahead"] = number_of<uint64_t>(value.substr(1, blank - 1)).value_or(0);
+    data_["behind"] = number_of<uint64_t>(value.substr(blank + 2)).value_or(0);
   }
 
   std::string_view rest_;

@@ -3,10 +3,8 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -331,8 +329,8 @@ Result<void> read_identity(const ManifestObject& manifest, const ManifestObject&
 Result<CustomManifest> CustomManifest::parse(std::string_view text, const std::string& file) {
   const auto document = parse_json(text, {kMaxManifestBytes, kMaxManifestDepth});
   if (!document || !document->is_object()) {
-    Error error = document ? Error{ErrorKind::kInvalid, "", "it is not a JSON object", "", 0}
-                           : document.error();
+    Error error =
+        document ? Error{ErrorKind::kInvalid, "", "it is not a JSON object"} : document.error();
     if (error.kind == ErrorKind::kInvalid) error.reason = "manifest.malformed";
     error.message = printable_line(file) + ": " + error.message;
     return fail(std::move(error));

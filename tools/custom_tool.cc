@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/glob.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -32,7 +33,7 @@ constexpr uint64_t kMaxRetryMs = 24ULL * 3600 * 1000;  // of a cool-down
 
 std::string unknown_key(const json& object, const std::vector<std::string>& known) {
   for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    if (!contains(known, key)) {
       return "it has the unknown key '" + printable_line(key, kMaxShownKeyBytes) + "'" +
              did_you_mean(key, known);
     }
@@ -73,9 +74,9 @@ std::string read_fields(const json& document, CustomAnswer& answer) {
   if (ok == document.end() || !ok->is_boolean()) return "it has no 'ok' that is true or false";
   answer.ok = ok->get<bool>();
   if (const auto warnings = document.find("warnings"); warnings != document.end()) {
-    const bool is_list = warnings->is_array() && warnings->size() <= kMaxWarnings &&
-                         std::all_of(warnings->begin(), warnings->end(),
-                                     [](const json& one) { return one.is_string(); });
+    const bool is_list =
+        warnings->is_array() && warnings->size() <= kMaxWarnings &&
+        std::ranges::all_of(*warnings, [](const json& one) { return one.is_string(); });
     if (!is_list) return "its 'warnings' is not a list of texts";
     for (const json& one : *warnings) answer.warnings.push_back(one.get<std::string>());
   }
@@ -118,8 +119,6 @@ Result<CustomAnswer> CustomAnswer::read(std::string_view text) {
 
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
 constexpr const char* kProtocol = "galley.tool/1";
@@ -138,7 +137,7 @@ JsonDocument details_of(ordered_json details) {
 std::optional<ToolErrorCode> code_named(const std::string& name) {
   for (const char* system : {"sage", "nachos"}) {
     const auto& codes = (*tool_shape_named(system))->codes;
-    const auto* found = std::find(codes.begin(), codes.end(), name);
+    const auto* found = std::ranges::find(codes, name);
     if (found != codes.end()) return static_cast<ToolErrorCode>(found - codes.begin());
   }
   return {};
@@ -165,8 +164,7 @@ class CustomTool final : public Tool {
     return Error{ErrorKind::kInternal, "tool.no_program",
                  named() +
                      " cannot be called: its manifest names no 'executable'; give it one and add "
-                     "the tool again with galley tools add",
-                 "", 0};
+                     "the tool again with galley tools add"};
   }
 
   ToolResult run(const json& args, ToolContext& context) const override {
@@ -358,15 +356,14 @@ std::optional<Error> missing_tool_program(const Tool& tool) {
 bool is_transient(const ToolError& error) {
   static constexpr std::array<std::string_view, 5> kTransient = {
       "service.unavailable", "service.timeout", "net.unreachable", "net.timeout", "tool.busy"};
-  return std::find(kTransient.begin(), kTransient.end(), error.reason) != kTransient.end();
+  return contains(kTransient, error.reason);
 }
 
 bool is_tool_defect(const ToolError& error) {
   constexpr std::array<std::string_view, 6> kFaults = {"tool.timeout", "limit.tool_output",
                                                        "tool.output",  "tool.exit",
                                                        "tool.threw",   "tool.effects"};
-  return std::find(kFaults.begin(), kFaults.end(), error.reason) != kFaults.end() ||
-         error.reason.starts_with("sandbox.quota_");
+  return contains(kFaults, error.reason) || error.reason.starts_with("sandbox.quota_");
 }
 
 std::optional<ToolError> check_program_effects(const Overlay::Entries& before,
@@ -375,7 +372,7 @@ std::optional<ToolError> check_program_effects(const Overlay::Entries& before,
                                                const ToolContext& context) {
   std::vector<RelPath> changed = restaged_paths(before, context.overlay.entries());
   if (changed.empty()) return {};
-  std::sort(changed.begin(), changed.end());
+  std::ranges::sort(changed);
   const auto patterns = GlobList::parse(writable);
   for (const RelPath& path : changed) {
     if (writable.empty() || (patterns && patterns->selects(path))) continue;

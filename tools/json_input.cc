@@ -105,7 +105,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
 
  private:
   bool refuse(ErrorKind kind, std::string reason, std::string message) {
-    error_ = Error{kind, std::move(reason), std::move(message), {}, 0};
+    error_ = Error{kind, std::move(reason), std::move(message)};
     return false;
   }
 
@@ -436,8 +436,7 @@ Result<json> parse_json_lines(std::string_view text, const JsonLimits& limits) {
   json all = json::array();
   JsonLimits left = limits;
   while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view line = take_line(text);
     if (trim(line, kPlainSpaces).empty()) continue;
     GALLEY_ASSIGN(json one, parse_json(line, left));
     const auto values = static_cast<size_t>(std::count_if(

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "tools/call_arguments.h"
 #include "tools/json_input.h"
 #include "tools/perform.h"
 #include "tools/walk.h"

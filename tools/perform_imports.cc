@@ -2,7 +2,6 @@
 
 #include <re2/re2.h>
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>

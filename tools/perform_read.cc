@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "base/limits.h"
 #include "base/text.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/overlay.h"
@@ -207,8 +206,6 @@ Performed perform_find(const FindFiles& find, ToolContext& context) {
 }
 
 namespace {
-
-using nlohmann::ordered_json;
 
 tl::unexpected<Error> nothing_at(const RelPath& path) {
   return fail(ErrorKind::kNotFound, "path.not_found", "there is nothing at '" + path.str() + "'",

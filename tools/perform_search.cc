@@ -1,14 +1,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
-#include "base/limits.h"
 #include "base/text.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "tools/catalogue.h"
 
@@ -18,12 +19,12 @@ std::vector<ToolProfile> read_profiles() {
     ToolProfile profile{said["name"], said["about"], {}};
     for (const CatalogueRow& row : catalogue()) {
       const auto& shown = row.profiles;
-      if (std::find(shown.begin(), shown.end(), profile.name) == shown.end()) continue;
+      if (!contains(shown, profile.name)) continue;
       profile.tools.push_back({row.info.name, row.verb});
     }
     for (const nlohmann::json& row : file["elsewhere"]) {
       const auto& shown = row["profiles"];
-      if (std::find(shown.begin(), shown.end(), profile.name) == shown.end()) continue;
+      if (!contains(shown, profile.name)) continue;
       profile.tools.push_back({row["name"], row["verb"]});
     }
     all.push_back(std::move(profile));
@@ -33,17 +34,15 @@ std::vector<ToolProfile> read_profiles() {
 
 bool is_standard(std::string_view tool) {
   const auto& rows = catalogue();
-  return std::any_of(rows.begin(), rows.end(), [&](const CatalogueRow& row) {
-    return row.is_standard && row.info.name == tool;
-  });
+  return std::ranges::any_of(
+      rows, [&](const CatalogueRow& row) { return row.is_standard && row.info.name == tool; });
 }
 
 bool is_in_some_profile(std::string_view tool) {
   const auto lists = [&](const ToolProfile& profile) {
-    return std::any_of(profile.tools.begin(), profile.tools.end(),
-                       [&](const ToolProfile::Row& row) { return row.tool == tool; });
+    return contains(profile.tools, tool, &ToolProfile::Row::tool);
   };
-  return std::any_of(profiles().begin(), profiles().end(), lists);
+  return std::ranges::any_of(profiles(), lists);
 }
 
 bool is_own_of_galley(std::string_view tool) {
@@ -63,22 +62,17 @@ Result<const ToolProfile*> profile_named(std::string_view name) {
     if (profile.name == name) return &profile;
     names.emplace_back(profile.name);
   }
-  std::string all;
-  for (const std::string& one : names) all += (all.empty() ? "" : ", ") + one;
   return fail(ErrorKind::kUsage, "profile.unknown",
-              "there is no profile of tools named '" + std::string(name) + "'; there are " + all +
-                  did_you_mean(name, names));
+              "there is no profile of tools named '" + std::string(name) + "'; there are " +
+                  join(names) + did_you_mean(name, names));
 }
 
 bool ToolProfile::shows(std::string_view tool) const {
-  const bool is_listed =
-      std::any_of(tools.begin(), tools.end(), [&](const Row& row) { return row.tool == tool; });
+  const bool is_listed = contains(tools, tool, &Row::tool);
   return is_listed || !is_own_of_galley(tool);
 }
 
-bool ToolProfile::runs_programs() const {
-  return std::any_of(tools.begin(), tools.end(), [](const Row& row) { return row.verb == "run"; });
-}
+bool ToolProfile::runs_programs() const { return contains(tools, "run", &Row::verb); }
 
 Result<void> ToolProfile::check_shows(std::string_view tool) const {
   if (shows(tool)) return {};

@@ -13,7 +13,6 @@
 
 #include "base/encoding.h"
 #include "base/text.h"
-#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -357,21 +356,20 @@ void Redactor::add(const std::string& name, const std::string& value) {
 void Redactor::take_in(std::vector<Form> forms) {
   for (Form& form : forms) {
     if (form.text.size() < kMinSecretBytes) continue;
-    const auto known = std::find_if(forms_.begin(), forms_.end(),
-                                    [&](const Form& own) { return own.text == form.text; });
+    const auto known = std::ranges::find(forms_, form.text, &Form::text);
     if (known == forms_.end()) {
       forms_.push_back(std::move(form));
     } else {
       known->last += form.last;  // both alphabets can share all digits but the last
     }
   }
-  std::stable_sort(forms_.begin(), forms_.end(),
-                   [](const Form& a, const Form& b) { return a.text.size() > b.text.size(); });
+  std::ranges::stable_sort(
+      forms_, [](const Form& a, const Form& b) { return a.text.size() > b.text.size(); });
 }
 
 bool Redactor::finds(std::string_view text) const {
-  return std::any_of(forms_.begin(), forms_.end(),
-                     [&](const Form& form) { return find(form, text).begin != text.npos; });
+  return std::ranges::any_of(forms_,
+                             [&](const Form& form) { return find(form, text).begin != text.npos; });
 }
 
 Redactor::Match Redactor::find(const Form& form, std::string_view text, size_t from) {
@@ -520,8 +518,8 @@ bool is_secret_key(std::string_view key) {
     name += c == '-' ? '_' : to_lower(c);
   }
   if (name == "token" || name.ends_with("_token") || name == "private_key") return true;
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 std::string sanitized_text(std::string_view text) {

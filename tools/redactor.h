@@ -2,11 +2,9 @@
 
 #include <galley/tool.h>
 
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"

@@ -116,12 +116,9 @@ Result<ToolRegistry::Entry> compiled_entry(std::unique_ptr<const Tool> tool) {
 }  // namespace
 
 Error unknown_tool(std::string_view name, const std::vector<std::string>& names) {
-  return {ErrorKind::kUsage,
-          "tool.unknown",
+  return {ErrorKind::kUsage, "tool.unknown",
           "there is no tool named '" + std::string(name.substr(0, kMaxShownNameBytes)) + "'" +
-              did_you_mean(name, names),
-          {},
-          0};
+              did_you_mean(name, names)};
 }
 
 Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool, ToolPrecedence precedence) {

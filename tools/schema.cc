@@ -337,9 +337,6 @@ Result<CompiledDefinitions> definitions_of_own_constraints(const json& lowered) 
   return out;
 }
 
-using nlohmann::json;
-using valijson::adapters::NlohmannJsonAdapter;
-
 constexpr size_t kMaxViolations = 20;
 constexpr size_t kMaxDescribed = 5;
 constexpr size_t kMaxShownValueBytes = 60;

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 

@@ -1,6 +1,5 @@
 #include "tools/schema_references.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

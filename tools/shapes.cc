@@ -29,7 +29,7 @@ std::string joined_names(const Json& names, const char* last) {
 
 /// Whether each alternative is a list of required members and nothing else.
 bool are_lists_of_members(const Json& alternatives) {
-  return std::all_of(alternatives.begin(), alternatives.end(), [](const Json& branch) {
+  return std::ranges::all_of(alternatives, [](const Json& branch) {
     return branch.is_object() && branch.size() == 1 && branch.contains("required");
   });
 }
@@ -97,9 +97,7 @@ bool is_strict(const Json& schema) {
     const Json required = schema.value("required", Json::array());
     if (members.size() != required.size()) return false;
   }
-  const auto all = [](const Json& schemas) {
-    return std::all_of(schemas.begin(), schemas.end(), is_strict);
-  };
+  const auto all = [](const Json& schemas) { return std::ranges::all_of(schemas, is_strict); };
   return (!schema.contains("properties") || all(schema["properties"])) &&
          (!schema.contains("$defs") || all(schema["$defs"])) &&
          (!schema.contains("anyOf") || all(schema["anyOf"])) &&
@@ -183,7 +181,7 @@ Json nachos_manifest(const ToolInfo& info) {
     if (needed == "net" || needed.starts_with("net:")) egress.push_back("*");
   }
   std::string name = name_without_dots(info.name);
-  std::replace(name.begin(), name.end(), '_', '-');
+  std::ranges::replace(name, '_', '-');
   return {
       {"name", "galley-tool-" + to_lower(name)},
       {"version", info.version},
@@ -411,7 +409,7 @@ std::string take_alternatives(Json& schema) {
 
 std::string name_without_dots(std::string_view name) {
   std::string out(name);
-  std::replace(out.begin(), out.end(), '.', '_');
+  std::ranges::replace(out, '.', '_');
   return out;
 }
 

@@ -131,9 +131,6 @@ Result<void> add_rows(ToolRegistry& registry, bool is_standard, ToolSetting sett
   return {};
 }
 
-using nlohmann::json;
-using nlohmann::ordered_json;
-
 // --- members ----------------------------------------------------------------------------------
 
 // A value of another type than the member's counts as missing: the schema has already refused it.

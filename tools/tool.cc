@@ -78,12 +78,11 @@ Error error_from(const ToolError& error) {
     case ToolErrorCode::kRuntime:
       break;
   }
-  return {kind, error.reason, error.message, {}, 0};
+  return {kind, error.reason, error.message};
 }
 
 Error call_cancelled() {
-  return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing of it is staged",
-          "", 0};
+  return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing of it is staged"};
 }
 
 Error ToolContext::interruption(const std::string& remedy) const {
@@ -91,8 +90,7 @@ Error ToolContext::interruption(const std::string& remedy) const {
   return {ErrorKind::kTimeout, "tool.timeout",
           "the time of the call is over and nothing was staged; " + remedy +
               (remedy.empty() ? "" : ", or ") +
-              "give it more time: timeout_ms of [tools.NAME] in galley.toml",
-          "", 0};
+              "give it more time: timeout_ms of [tools.NAME] in galley.toml"};
 }
 
 ToolResult ToolResult::success(nlohmann::ordered_json data) {

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
@@ -137,9 +137,7 @@ class CallFinder {
     if (tag->name == "invoke") return take_invoke(at, *tag);
     if (tag->name == "tool_call") return take_tool_call(at, *tag);
     if (tag->name == "tool_calls" || tag->name == "TOOLCALL") return take_json_element(at, *tag);
-    const bool is_edit = std::find(kEditElements.begin(), kEditElements.end(), tag->full_name) !=
-                             kEditElements.end() &&
-                         begins_line(at);
+    const bool is_edit = contains(kEditElements, tag->full_name) && begins_line(at);
     if (is_edit) return take_edit_element(at, *tag);
     const bool is_call = (tag->name == "function" || tag->name == "tool" || tag->name == "call") &&
                          suspects_.is_tool(tag->attribute);
@@ -747,7 +745,7 @@ class CallFinder {
     const size_t close = fence_end(text_.substr(at, ticks - at), head_end);
     const bool is_end = at > 0 && at == fence_end_;  // of a fence that may contain calls as tags
     if (!is_end && at >= fence_end_) fence_end_ = std::min(close, text_.size());
-    if (std::find(kJson.begin(), kJson.end(), language) != kJson.end()) {
+    if (contains(kJson, language)) {
       const std::string_view body =
           trim(text_.substr(head_end, std::min(close, text_.size()) - head_end), kPlainSpaces);
       const bool is_json = body.starts_with('{') || body.starts_with('[');
@@ -851,7 +849,7 @@ class CallFinder {
       lines.push_back(at + 1);
     }
     const auto set = [&](TextPlace& place) {
-      const auto line = std::upper_bound(lines.begin(), lines.end(), place.offset) - 1;
+      const auto line = std::ranges::upper_bound(lines, place.offset) - 1;
       place.line = static_cast<size_t>(line - lines.begin()) + 1;
       place.column = place.offset - *line + 1;
     };
@@ -881,8 +879,7 @@ class CallFinder {
 }  // namespace
 
 bool CallsOfText::is_whole() const {
-  return std::all_of(problems.begin(), problems.end(),
-                     [](const CallProblem& problem) { return problem.is_recovered; });
+  return std::ranges::all_of(problems, &CallProblem::is_recovered);
 }
 
 Result<CallsOfText> parse_tool_calls(std::string_view text, const ToolRegistry& registry) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -127,9 +128,7 @@ json points_json(const std::vector<ToolCheckPoint>& points) {
 }
 
 bool is_met(const std::vector<ToolCheckPoint>& points) {
-  return std::none_of(points.begin(), points.end(), [](const ToolCheckPoint& point) {
-    return point.outcome == Outcome::kNotMet;
-  });
+  return !contains(points, Outcome::kNotMet, &ToolCheckPoint::outcome);
 }
 
 }  // namespace
@@ -192,7 +191,7 @@ std::vector<ToolCheckPoint> check_tool_documentation(std::string_view text) {
   }
   std::vector<ToolCheckPoint> points;
   for (const std::string_view heading : kHeadings) {
-    const bool is_there = std::find(found.begin(), found.end(), heading) != found.end();
+    const bool is_there = contains(found, heading);
     points.push_back(
         judged(std::string(heading), is_there, is_there ? "is there" : "the heading is missing"));
   }
@@ -201,8 +200,7 @@ std::vector<ToolCheckPoint> check_tool_documentation(std::string_view text) {
 
 bool has_tool_heading(std::string_view text) {
   const auto points = check_tool_documentation(text);
-  return std::any_of(points.begin(), points.end(),
-                     [](const ToolCheckPoint& point) { return point.outcome == Outcome::kMet; });
+  return contains(points, Outcome::kMet, &ToolCheckPoint::outcome);
 }
 
 nlohmann::ordered_json checklist_json(const std::string& tool,

@@ -156,7 +156,7 @@ Result<ToolInstance> FactoryTool::made_from(const ToolDependencies& given) const
 Error FactoryTool::threw(const std::string& what, const std::string& cause) const {
   const std::lock_guard lock(mutex_);
   last_thrown_ = cause;
-  return {ErrorKind::kInternal, "tool.threw", what + "; the record has the cause", "", 0};
+  return {ErrorKind::kInternal, "tool.threw", what + "; the record has the cause"};
 }
 
 ToolError FactoryTool::with_cause(const Error& error) const {

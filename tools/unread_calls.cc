@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/contains.h"
 #include "staging/formats/answer.h"
 #include "tools/call_text_scanner.h"
 #include "tools/json_input.h"
@@ -21,9 +22,8 @@ constexpr size_t kMaxSuspects = 10'000;
 
 template <typename Wanted>
 bool has_any(const json& object, std::initializer_list<const char*> keys, Wanted is_wanted) {
-  return std::any_of(keys.begin(), keys.end(), [&](const char* key) {
-    return object.contains(key) && is_wanted(object[key]);
-  });
+  return std::ranges::any_of(
+      keys, [&](const char* key) { return object.contains(key) && is_wanted(object[key]); });
 }
 
 bool is_any(const json&) { return true; }
@@ -38,7 +38,7 @@ bool may_be_call(const json& document) {
          !has_any(document, {"role", "description", "tool_call_id", "tool_use_id"}, is_any) &&
          !has_any(document, {"function"},
                   [](const json& of) { return of.contains("description"); }) &&
-         std::find(kTypes.begin(), kTypes.end(), text_member(document, "type")) != kTypes.end();
+         contains(kTypes, text_member(document, "type"));
 }
 
 bool has_arguments(const json& document) {
@@ -59,11 +59,11 @@ bool is_other_tool(std::string_view name) {
       "insert_code_block", "insert_content",     "list_files",      "list_code_definition_names",
       "move_file",         "read_file",          "rename_file",     "run_command",
       "run_terminal_cmd",  "search_and_replace", "search_files",    "use_mcp_tool"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return contains(kNames, name);
 }
 
 bool is_meant_beside_calls(const json& item) {
-  if (item.is_array()) return std::any_of(item.begin(), item.end(), is_meant_beside_calls);
+  if (item.is_array()) return std::ranges::any_of(item, is_meant_beside_calls);
   if (item.is_string()) return item.get_ref<const std::string&>().starts_with('{');
   return may_be_call(item) &&
          (!text_member(item, "type").empty() || !called_name(item).empty() ||
@@ -99,9 +99,8 @@ void SuspectedCalls::note_json(size_t at, std::string_view body) {
   const auto document = parse_json(body);
   const auto broken = document ? std::nullopt : raw_call_at(body, 0);
   std::string name;
-  const bool is_one = document && document->is_array()
-                          ? std::any_of(document->begin(), document->end(), is_meant)
-                      : document ? is_meant(*document)
+  const bool is_one = document && document->is_array() ? std::ranges::any_of(*document, is_meant)
+                      : document                       ? is_meant(*document)
                                  : broken && broken->format == EditFormat::kCalls &&
                                        re2::RE2::PartialMatch(body, kName, &name) && is_tool(name);
   if (is_one) note(at, at + 1, "the JSON");
@@ -114,9 +113,9 @@ std::vector<CallProblem> SuspectedCalls::problems(const CallsOfText& found) cons
       return part.begin <= place.offset && place.offset < part.end;
     };
     const bool is_read =
-        std::any_of(found.calls.begin(), found.calls.end(),
-                    [&](const FoundCall& call) { return is_in(call.place); }) ||
-        std::any_of(found.problems.begin(), found.problems.end(), [&](const CallProblem& problem) {
+        std::ranges::any_of(found.calls,
+                            [&](const FoundCall& call) { return is_in(call.place); }) ||
+        std::ranges::any_of(found.problems, [&](const CallProblem& problem) {
           return !problem.is_recovered && is_in(problem.place);
         });
     if (!is_read) out.push_back({"edit.unread", part.what + kNotRead, {part.begin, 1, 1}, false});

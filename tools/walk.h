@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/glob.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "tools/json_input.h"
@@ -16,10 +17,6 @@ using nlohmann::ordered_json;
 constexpr size_t kMaxShownBytes = 500;  // of a server's text in one of our messages
 
 std::string server_words(std::string_view words) { return printable_line(words, kMaxShownBytes); }
-
-bool is_one_of(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// The name of the workspace in the answer to a server: the last component of its path.
 std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -60,7 +57,7 @@ void McpDialogue::ask(std::string_view method, ordered_json params, Step step) {
 }
 
 std::string McpDialogue::begin() {
-  const bool is_known_stateless = is_one_of(stateless_versions(), errand_.version);
+  const bool is_known_stateless = contains(stateless_versions(), errand_.version);
   if (is_known_stateless) {
     is_stateless_ = true;
     reply_.version = errand_.version;
@@ -108,7 +105,7 @@ void McpDialogue::end(Error error) {
 }
 
 void McpDialogue::end_garbage(const std::string& clause) {
-  end({ErrorKind::kIo, "tool.output", "the server " + clause, "", 0});
+  end({ErrorKind::kIo, "tool.output", "the server " + clause});
 }
 
 Result<McpReply> McpDialogue::outcome() const {
@@ -139,14 +136,12 @@ std::string McpDialogue::take(std::string_view piece) {
   if (!is_over() && pending_.size() > kMaxMcpMessageBytes) {
     end({ErrorKind::kQuota, "limit.tool_output",
          "the server wrote a message of more than " + std::to_string(kMaxMcpMessageBytes) +
-             " bytes",
-         "", 0});
+             " bytes"});
   }
   if (!is_over() && taken_ > kMaxMcpDialogueBytes) {
     end({ErrorKind::kQuota, "limit.tool_output",
          "the server wrote more than " + std::to_string(kMaxMcpDialogueBytes) +
-             " bytes in one call",
-         "", 0});
+             " bytes in one call"});
   }
   if (is_over()) pending_.clear();
   return std::exchange(out_, {});
@@ -176,8 +171,7 @@ void McpDialogue::take_request(const RpcMessage& message) {
   if (++requests_ > kMaxServerRequests) {
     return end({ErrorKind::kQuota, "limit.tool_output",
                 "the server asked for more than " + std::to_string(kMaxServerRequests) +
-                    " things in one call",
-                "", 0});
+                    " things in one call"});
   }
   if (message.method == "ping") {
     out_ += result_line(message.id, ordered_json::object()) + "\n";
@@ -231,7 +225,7 @@ void McpDialogue::take_probe(const RpcMessage& message) {
   const auto versions = result.find("supportedVersions");
   const bool is_shared =
       versions != result.end() && versions->is_array() &&
-      std::any_of(versions->begin(), versions->end(), [&](const json& one) { return one == ours; });
+      std::ranges::any_of(*versions, [&](const json& one) { return one == ours; });
   if (!is_shared) return ask_initialize();
   reply_.version = ours;
   if (const auto meta = result.find("_meta"); meta != result.end() && meta->is_object()) {
@@ -253,7 +247,7 @@ void McpDialogue::take_hello(const RpcMessage& message) {
   }
   if (!message.result.is_object()) return end_garbage("answered the handshake with no object");
   reply_.version = text_member(message.result, "protocolVersion");
-  if (!is_one_of(handshake_versions(), reply_.version)) {
+  if (!contains(handshake_versions(), reply_.version)) {
     return end_garbage("speaks version '" + server_words(reply_.version) +
                        "' of the protocol, which this client does not");
   }
@@ -278,9 +272,9 @@ void McpDialogue::take_page(const RpcMessage& message) {
   const std::string next = text_member(message.result, "nextCursor");
   const bool begins_again = ended_by_empty_ &&
                             (!tools->empty() || next.empty() || cursors_.contains(next)) &&
-                            std::all_of(tools->begin(), tools->end(), [&](json tool) {
+                            std::ranges::all_of(*tools, [&](json tool) {
                               if (tool.is_object()) tool.erase("_meta");
-                              return std::find(known.begin(), known.end(), tool) != known.end();
+                              return contains(known, tool);
                             });
   if (begins_again) return judge_list();
   for (const json& tool : *tools) {
@@ -289,7 +283,7 @@ void McpDialogue::take_page(const RpcMessage& message) {
     }
     if (reply_.definitions.size() >= kMaxMcpTools) {
       return end({ErrorKind::kQuota, "limit.mcp_tools",
-                  "the server lists more than " + std::to_string(kMaxMcpTools) + " tools", "", 0});
+                  "the server lists more than " + std::to_string(kMaxMcpTools) + " tools"});
     }
     reply_.definitions.push_back(tool);
     reply_.definitions.back().erase("_meta");
@@ -314,10 +308,10 @@ void McpDialogue::take_cursor(const json& page) {
 
 void McpDialogue::judge_list() {
   auto& all = reply_.definitions;
-  std::sort(all.begin(), all.end(), [](const json& a, const json& b) {
+  std::ranges::sort(all, [](const json& a, const json& b) {
     return text_member(a, "name") < text_member(b, "name");
   });
-  const auto twin = std::adjacent_find(all.begin(), all.end(), [](const json& a, const json& b) {
+  const auto twin = std::ranges::adjacent_find(all, [](const json& a, const json& b) {
     return text_member(a, "name") == text_member(b, "name");
   });
   if (twin != all.end()) {
@@ -338,20 +332,19 @@ void McpDialogue::take_result(RpcMessage message) {
   if (message.error) {
     return end({ErrorKind::kIo, "tool.failed",
                 "the server says: " + server_words(message.error->message) + " (" +
-                    std::to_string(message.error->code) + ")",
-                "", 0});
+                    std::to_string(message.error->code) + ")"});
   }
   if (!message.result.is_object()) return end_garbage("answered the call with no object");
   const std::string type = text_member(message.result, "resultType");
   if (type == "input_required") {
-    return end({ErrorKind::kIo, "tool.failed",
-                "the server wants to ask a person or a model something, which is not offered here",
-                "", 0});
+    return end(
+        {ErrorKind::kIo, "tool.failed",
+         "the server wants to ask a person or a model something, which is not offered here"});
   }
   const auto content = message.result.find("content");
   const bool is_content =
       content != message.result.end() && content->is_array() &&
-      std::all_of(content->begin(), content->end(), [](const json& block) {
+      std::ranges::all_of(*content, [](const json& block) {
         return block.is_object() && block.contains("type") && block["type"].is_string();
       });
   if (!is_content) return end_garbage("answered the call without a list 'content'");

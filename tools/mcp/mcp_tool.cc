@@ -68,9 +68,9 @@ class McpTool final : public Tool {
 
   ToolResult run(const json& args, ToolContext& context) const override {
     if (context.commands == nullptr) {
-      return failure({ErrorKind::kRefused, "sandbox.unavailable",
-                      named() + " asks a program, and none can be run here: no sandbox was set up",
-                      "", 0});
+      return failure(
+          {ErrorKind::kRefused, "sandbox.unavailable",
+           named() + " asks a program, and none can be run here: no sandbox was set up"});
     }
     auto command = command_for(context);
     if (!command) return failure(command.error());
@@ -141,7 +141,7 @@ class McpTool final : public Tool {
     if (answer.value("isError", json()) == true) {
       std::string said = texts_of(content);
       if (said.empty()) said = "it gives no reason";
-      return failure({ErrorKind::kIo, "tool.failed", named() + " says: " + said, "", 0});
+      return failure({ErrorKind::kIo, "tool.failed", named() + " says: " + said});
     }
     ordered_json data;
     data["content"] = ordered_json(content);
@@ -155,8 +155,7 @@ class McpTool final : public Tool {
       if (!violations.empty()) {
         return failure({ErrorKind::kIo, "tool.output",
                         named() + " gave a result that does not match its own outputSchema: " +
-                            describe(violations),
-                        "", 0});
+                            describe(violations)});
       }
     }
     return ToolResult::success(std::move(data));
@@ -167,9 +166,6 @@ class McpTool final : public Tool {
   ToolInfo info_;
   std::optional<JsonSchema> structured_;
 };
-
-using nlohmann::json;
-using std::chrono::milliseconds;
 
 /// The time that a server has to exit after its input was closed.
 constexpr milliseconds kServerEndTime{500};
@@ -198,7 +194,7 @@ class EndTimer {
 };
 
 Error server_error(ErrorKind kind, std::string reason, const std::string& message) {
-  return {kind, std::move(reason), message, "", 0};
+  return {kind, std::move(reason), message};
 }
 
 std::string named(const TrustedMcpServer& server) { return "the MCP server '" + server.name + "'"; }
@@ -279,7 +275,7 @@ std::string curl_line(std::string_view key, std::string_view value) {
 
 /// Whether a header can have this value.
 bool is_header_value(std::string_view value) {
-  return std::all_of(value.begin(), value.end(), [](char c) {
+  return std::ranges::all_of(value, [](char c) {
     return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != 0x7f);
   });
 }
@@ -303,10 +299,9 @@ std::string curl_body(std::string_view body) {
 
 /// A value for a header that mirrors a message: text that a header cannot have is encoded.
 std::string mirrored_value(const std::string& text) {
-  const bool is_plain =
-      !text.empty() && text.front() != ' ' && text.back() != ' ' &&
-      !text.starts_with("=?base64?") &&
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  const bool is_plain = !text.empty() && text.front() != ' ' && text.back() != ' ' &&
+                        !text.starts_with("=?base64?") &&
+                        std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
   return is_plain ? text : "=?base64?" + base64(text) + "?=";
 }
 
@@ -484,8 +479,7 @@ class RemoteTalk {
     taken_ += piece.size();
     add_to_send(dialogue_.take(answer.take(piece)));
     if (const std::string id = answer.header("mcp-session-id"); !id.empty()) session_ = id;
-    const bool is_plain =
-        std::all_of(session_.begin(), session_.end(), [](char c) { return c > ' ' && c <= '~'; });
+    const bool is_plain = std::ranges::all_of(session_, [](char c) { return c > ' ' && c <= '~'; });
     if (session_.size() > kMaxSessionIdBytes || !is_plain) {
       session_.clear();
       failure_ = server_error(ErrorKind::kIo, "tool.output",
@@ -528,7 +522,7 @@ class RemoteTalk {
   /// The error for the dialogue when HTTP refuses a request. The body may have it.
   static std::string refusal(const HttpAnswer& answer, int status, int64_t id) {
     std::string text = answer.text();
-    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::ranges::replace(text, '\n', ' ');
     const auto read = read_message(text);
     const auto* message = std::get_if<RpcMessage>(&read);
     if (message != nullptr && message->error && message->id == RpcId(id)) return text;

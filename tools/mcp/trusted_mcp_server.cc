@@ -3,10 +3,9 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
-#include <utility>
 
+#include "base/contains.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "tools/json_input.h"
@@ -93,7 +92,7 @@ bool is_own_header(const std::string& name) {
                                               "content-encoding",
                                               "mcp-protocol-version",
                                               "transfer-encoding"};
-  return std::find(std::begin(kOwn), std::end(kOwn), to_lower(name)) != std::end(kOwn);
+  return contains(kOwn, to_lower(name));
 }
 
 Result<void> check_remote(const TrustedMcpServer& server) {
@@ -117,10 +116,9 @@ Result<void> check_remote(const TrustedMcpServer& server) {
   }
   std::set<std::string> named;
   for (const auto& [name, value] : server.headers) {
-    const bool is_sound =
-        is_http_token(name) && !is_own_header(name) &&
-        value.size() <= TrustedMcpServer::kMaxHeaderBytes &&
-        std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    const bool is_sound = is_http_token(name) && !is_own_header(name) &&
+                          value.size() <= TrustedMcpServer::kMaxHeaderBytes &&
+                          std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~'; });
     if (!is_sound) {
       return bad("mcp.header", "'" + short_line(name) +
                                    "' is not a header that can be sent: NAME: VALUE of ASCII, and "
@@ -139,7 +137,7 @@ Result<void> check_remote(const TrustedMcpServer& server) {
 
 Result<void> check_words(const std::vector<std::string>& words, const char* reason) {
   const bool is_sound = words.size() <= TrustedMcpServer::kMaxServerWords &&
-                        std::all_of(words.begin(), words.end(), [](const std::string& word) {
+                        std::ranges::all_of(words, [](const std::string& word) {
                           return word.find('\0') == std::string::npos;
                         });
   if (is_sound) return {};
@@ -166,9 +164,8 @@ Result<void> TrustedMcpServer::check() const {
   static const re2::RE2 kName("[A-Za-z_][A-Za-z0-9_]{0,127}");
   const auto is_name = [](const std::string& text) { return re2::RE2::FullMatch(text, kName); };
   const bool are_names =
-      environment.size() <= kMaxServerWords &&
-      std::all_of(secrets.begin(), secrets.end(), is_name) &&
-      std::all_of(environment.begin(), environment.end(), [&](const auto& variable) {
+      environment.size() <= kMaxServerWords && std::ranges::all_of(secrets, is_name) &&
+      std::ranges::all_of(environment, [&](const auto& variable) {
         return is_name(variable.first) && variable.second.find('\0') == std::string::npos;
       });
   if (!are_names) {
@@ -232,7 +229,7 @@ std::optional<TrustedMcpServer> TrustedMcpServer::from_json(const json& document
       return one.is_object() && !name_of(one).empty();
     };
     const auto& tools = server.definitions;
-    if (!std::all_of(tools.begin(), tools.end(), is_definition) || !server.check()) return {};
+    if (!std::ranges::all_of(tools, is_definition) || !server.check()) return {};
     return server;
   } catch (const json::exception&) {
     return {};
