@@ -241,6 +241,15 @@ ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node
   return conflict;
 }
 
+ConflictPath make_listing_conflict(const Read& read) {
+  ConflictPath conflict;
+  conflict.path = read.path;
+  conflict.expected = conflict.found = read.node;
+  conflict.message = "the directory '" + (read.path.is_root() ? "." : read.path.str()) +
+                     "' has other entries than when this transaction listed it";
+  return conflict;
+}
+
 std::string linked_parent_message(const RelPath& path) {
   return "'" + path.str() + "' lies behind a symbolic link now";
 }
@@ -289,10 +298,6 @@ Result<bool> has_other_listing(const Read& read, WorkspaceView& view) {
   GALLEY_ASSIGN(auto entries, (*directory)->list());
   return listing_id(std::move(entries)) != *read.listing;
 }
-
-}  // namespace
-
-namespace {
 
 void take_owner(const FileStat& stat, JournalSide& side) {
   side.uid = stat.uid;
@@ -357,13 +362,7 @@ Result<std::vector<ConflictPath>> check_reads(const std::vector<Read>& reads, Wo
       continue;
     }
     GALLEY_ASSIGN(const bool is_other, has_other_listing(read, view));
-    if (!is_other) continue;
-    ConflictPath conflict;
-    conflict.path = read.path;
-    conflict.expected = conflict.found = read.node;
-    conflict.message = "the directory '" + (read.path.is_root() ? "." : read.path.str()) +
-                       "' has other entries than when this transaction listed it";
-    conflicts.push_back(std::move(conflict));
+    if (is_other) conflicts.push_back(make_listing_conflict(read));
   }
   return conflicts;
 }

@@ -36,6 +36,8 @@ inline constexpr size_t kMaxReadConflicts = 100;  ///< conflicts that a refusal 
 
 /// Makes the conflict of one path, with its message.
 ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found);
+/// Makes the conflict of a directory that has other entries than when it was read.
+ConflictPath make_listing_conflict(const Read& read);
 /// The message for a path below a directory that was replaced by a link. The link is not followed.
 [[nodiscard]] std::string linked_parent_message(const RelPath& path);
 

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/commit/content_delta.h"
 #include "staging/fs/directory.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 namespace {
@@ -342,8 +343,7 @@ Result<std::map<ContentId, uint64_t>> write_blobs(const WritableDirectory& state
                                                   const ContentStore& contents) {
   std::map<ContentId, uint64_t> named;
   const auto is_blob = [](const Node& node) {
-    const bool is_file = node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-    return is_file && node.size > kMaxImageBytes;
+    return is_file_or_link(node) && node.size > kMaxImageBytes;
   };
   for (const JournalOp& op : ops) {
     const Node& after = op.after.node;

@@ -132,12 +132,7 @@ class TreeCheck {
     if (!read.listing) return nothing();
     GALLEY_ASSIGN(auto entries, entries_of(read.path));
     if (listing_id(std::move(entries)) == *read.listing) return nothing();
-    ConflictPath other;
-    other.path = read.path;
-    other.expected = other.found = read.node;
-    other.message = "the directory '" + (read.path.is_root() ? "." : read.path.str()) +
-                    "' has other entries than when this transaction listed it";
-    return std::optional(std::move(other));
+    return std::optional(make_listing_conflict(read));
   }
 
   Result<std::vector<DirectoryEntry>> entries_of(const RelPath& path) const {
@@ -191,8 +186,7 @@ std::vector<std::string> empty_directories(const std::vector<JournalOp>& ops) {
 std::string body_of(std::string_view reason) {
   std::string text;
   while (!reason.empty()) {
-    const std::string_view line = reason.substr(0, reason.find('\n'));
-    reason.remove_prefix(std::min(line.size() + 1, reason.size()));
+    const std::string_view line = take_line(reason);
     if (line.starts_with("---") || line.starts_with("Galley-")) text += ' ';
     text.append(line) += '\n';
   }
@@ -289,8 +283,7 @@ Error checked_out(const GitBranch& branch, const GitWorkPlace& place) {
                       "another branch";
   return {ErrorKind::kRefused, "git.checked_out",
           fmt::format("the branch {} is checked out in '{}', {}", branch.name(),
-                      printable_line(place.path), way_out),
-          "", 0};
+                      printable_line(place.path), way_out)};
 }
 
 /// The highest number of a journal in quarantine, or 0. The branch may have its commit.

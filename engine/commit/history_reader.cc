@@ -50,8 +50,7 @@ class JournalStore final : public ContentStore {
     if (*is_kept) return why;
     return {ErrorKind::kNotFound, "history.pruned",
             "transaction " + id_.str() +
-                " was pruned from the history while it was read; `galley log` lists what is left",
-            "", 0};
+                " was pruned from the history while it was read; `galley log` lists what is left"};
   }
 
   Result<bool> has_journal() const {
@@ -97,10 +96,6 @@ CommitLinks parse_links(std::string_view text) {
   }
   return links;
 }
-
-}  // namespace
-
-namespace {
 
 /// Ids of the journals in `j/` that `is_wanted`, ascending.
 template <class IsWanted>
@@ -149,18 +144,12 @@ Result<std::vector<TxId>> damaged_pending_ids(const StateDirectory& state) {
 Error not_in_history(const StateDirectory& state, TxId id) {
   const auto kept = committed_ids(state);
   if (kept && !kept->empty() && id < kept->front()) {
-    return Error{ErrorKind::kNotFound,
-                 "history.pruned",
+    return Error{ErrorKind::kNotFound, "history.pruned",
                  "transaction " + id.str() + " was pruned from the history, which begins with " +
-                     kept->front().str() + "; `galley log` lists what is left",
-                 {},
-                 0};
+                     kept->front().str() + "; `galley log` lists what is left"};
   }
-  return Error{ErrorKind::kNotFound,
-               "history.not_found",
-               "there is no transaction " + id.str() + "; `galley log` lists them",
-               {},
-               0};
+  return Error{ErrorKind::kNotFound, "history.not_found",
+               "there is no transaction " + id.str() + "; `galley log` lists them"};
 }
 
 Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id, ImageUse use) {

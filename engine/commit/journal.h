@@ -47,9 +47,7 @@ struct JournalOp {
 /// The operation on a path, or null. `ops` is sorted by path.
 [[nodiscard]] inline const JournalOp* op_at(const std::vector<JournalOp>& ops,
                                             const RelPath& path) {
-  const auto at = std::lower_bound(
-      ops.begin(), ops.end(), path,
-      [](const JournalOp& one, const RelPath& wanted) { return one.path < wanted; });
+  const auto at = std::ranges::lower_bound(ops, path, {}, &JournalOp::path);
   return at == ops.end() || at->path != path ? nullptr : &*at;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "base/file_mode.h"

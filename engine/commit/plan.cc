@@ -12,10 +12,6 @@ namespace {
 
 constexpr uint32_t kOwnerWriteAndSearch = 0300;
 
-bool holds_content(const Node& node) {
-  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-}
-
 tl::unexpected<Error> malformed(const RelPath& path, std::string_view why) {
   return fail(ErrorKind::kInternal, "commit.malformed",
               "the change set is malformed at '" + path.str() + "': " + std::string(why),
@@ -89,7 +85,7 @@ class Planner {
   /// attributes and open descriptors.
   void find_move(size_t i) {
     const Change& change = changes_[i];
-    if (!change.is_create() || !change.renamed_from || !holds_content(change.after)) return;
+    if (!change.is_create() || !change.renamed_from || !is_file_or_link(change.after)) return;
     const auto found = index_.find(*change.renamed_from);
     if (found == index_.end()) return;
     const Change& source = changes_[found->second];

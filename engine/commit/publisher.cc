@@ -59,10 +59,6 @@ namespace {
 constexpr uint64_t kMaxHeldBytes = uint64_t{64} << 20U;
 constexpr const char* kStateLost = "commit.state_lost";
 
-bool has_content(const Node& node) {
-  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-}
-
 }  // namespace
 
 /// One run of publish(): its state between the steps.
@@ -335,7 +331,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     const ContentStore& contents = *proposal_.store();
     if (op.after.node.kind == FileKind::kRegular && op.after.node.size > kMaxImageBytes) {
       how.fill = [&](WritableFile& file) { return contents.write(op.after.node.content, file); };
-    } else if (has_content(op.after.node)) {
+    } else if (is_file_or_link(op.after.node)) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
     }
     if (const auto time = times.find(index); time != times.end()) how.mtime_ns = time->second;
@@ -361,7 +357,7 @@ Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
   std::set<ContentId> done;
   for (const auto& op : journal_.ops) {
     for (const Node* node : {&op.before.node, &op.after.node}) {
-      if (!has_content(*node) || !done.insert(node->content).second) continue;
+      if (!is_file_or_link(*node) || !done.insert(node->content).second) continue;
       if (node->size > kMaxImageBytes) continue;
       GALLEY_ASSIGN(const Content content, proposal_.content(*node));
       GALLEY_TRY(writer.image(node->content, *content));

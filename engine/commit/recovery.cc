@@ -76,8 +76,9 @@ class Recoverer {
     return galley::look(fold, view_, options_.dry_run);
   }
   void report(Kind kind, const JournaledPath& fold, std::string text);
-  void keep(const JournaledPath& fold) {
+  Result<void> keep(const JournaledPath& fold) {
     report(Kind::kKeepForeign, fold, "holds what Galley never put there; it is left alone");
+    return {};
   }
 
   const WritableDirectory& workspace_;
@@ -214,10 +215,7 @@ Result<void> Recoverer::clear_way(JournaledPath& fold) {
   if (wanted != FileKind::kAbsent && wanted != FileKind::kDirectory) return {};
   GALLEY_ASSIGN(const PathState path_state, judge(fold, seen, view_));
   if (path_state == PathState::kKnown) return remove_known(fold, seen);
-  if (wanted == FileKind::kAbsent || !has_content_below(folds_, fold.op->path)) {
-    keep(fold);
-    return {};
-  }
+  if (wanted == FileKind::kAbsent || !has_content_below(folds_, fold.op->path)) return keep(fold);
   if (!options_.dry_run) {
     GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
     GALLEY_TRY(rescue(state_, fold.journal->id, *at.directory, at.name, fold.op->path,
@@ -228,10 +226,7 @@ Result<void> Recoverer::clear_way(JournaledPath& fold) {
 }
 
 Result<void> Recoverer::clear_directory(const JournaledPath& fold, const Seen& seen) {
-  if (!is_known_kind(fold, seen.node.kind)) {
-    keep(fold);
-    return {};
-  }
+  if (!is_known_kind(fold, seen.node.kind)) return keep(fold);
   if (options_.dry_run) {
     report(Kind::kRemoveDirectory, fold, "would be removed if nothing else is in it");
     return {};
@@ -272,7 +267,7 @@ Result<void> Recoverer::remove_known(const JournaledPath& fold, const Seen& seen
   if (is_seen) return {};
   // Another program saved it in the last instant. It is put back, or goes to rescue if another
   // object has its path again.
-  keep(fold);
+  static_cast<void>(keep(fold));
   auto back = slots.directory().rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
   if (!back && back.error().os_error == EEXIST) return {};
   return back;
@@ -284,18 +279,12 @@ Result<void> Recoverer::make_missing_directory(const JournaledPath& fold) {
   if (seen.node.kind != FileKind::kAbsent) return {};
   const bool is_expected =
       is_known_kind(fold, FileKind::kAbsent) || (options_.dry_run && !seen.is_reachable);
-  if (!is_expected) {
-    keep(fold);
-    return {};
-  }
+  if (!is_expected) return keep(fold);
   report(Kind::kMakeDirectory, fold, "made");
   if (options_.dry_run) return {};
   GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, fold.journal->id));
   auto at = view_.locate(fold.op->path);
-  if (!at && at.error().kind == ErrorKind::kNotFound) {
-    keep(fold);
-    return {};
-  }
+  if (!at && at.error().kind == ErrorKind::kNotFound) return keep(fold);
   if (!at) return at.error();
   GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
   Slots::WriteOptions how;
@@ -316,10 +305,7 @@ Result<void> Recoverer::put_content(const JournaledPath& fold) {
   GALLEY_ASSIGN(const Seen seen, look(fold));
   GALLEY_ASSIGN(const PathState path_state, judge(fold, seen, view_));
   if (path_state == PathState::kDone) return fold.is_unflushed ? write_anew(fold) : Result<void>();
-  if (path_state == PathState::kForeign) {
-    keep(fold);
-    return {};
-  }
+  if (path_state == PathState::kForeign) return keep(fold);
   // A torn inode may also lack its owner and attributes, so it is made again. So is an inode with
   // other names, possibly outside the workspace, which must keep their mode.
   const bool is_whole =
@@ -365,10 +351,8 @@ Result<void> Recoverer::swap_in(const JournaledPath& fold, const Seen& seen, con
                                 const RelPath& slot) {
   auto located = view_.locate(fold.op->path);
   if (!located && (located.error().kind == ErrorKind::kNotFound ||
-                   located.error().os_error == ENOTDIR || located.error().os_error == ELOOP)) {
-    keep(fold);
-    return {};
-  }
+                   located.error().os_error == ENOTDIR || located.error().os_error == ELOOP))
+    return keep(fold);
   if (!located) return located.error();
   const Location& at = *located;
   const WritableDirectory& own = slots.directory();
@@ -378,10 +362,7 @@ Result<void> Recoverer::swap_in(const JournaledPath& fold, const Seen& seen, con
       placed = own.make_hard_link(slot, *at.directory, at.name);
       if (placed) return own.remove_file(slot);
     }
-    if (!placed && placed.error().os_error == EEXIST) {
-      keep(fold);
-      return {};
-    }
+    if (!placed && placed.error().os_error == EEXIST) return keep(fold);
     return placed;
   }
   RelPath caught = slot;
@@ -391,14 +372,11 @@ Result<void> Recoverer::swap_in(const JournaledPath& fold, const Seen& seen, con
     GALLEY_TRY(at.directory->make_hard_link(at.name, own, caught));
     swapped = own.rename(slot, *at.directory, at.name, RenameMode::kReplace);
   }
-  if (!swapped && swapped.error().os_error == ENOENT) {
-    keep(fold);
-    return {};
-  }
+  if (!swapped && swapped.error().os_error == ENOENT) return keep(fold);
   GALLEY_TRY(swapped);
   GALLEY_ASSIGN(const bool is_seen, is_as_seen(fold, seen, {&own, caught}));
   if (is_seen) return {};
-  keep(fold);
+  static_cast<void>(keep(fold));
   return own.rename(caught, *at.directory, at.name,
                     caught == slot ? RenameMode::kExchange : RenameMode::kReplace);
 }
@@ -443,10 +421,7 @@ Result<void> Recoverer::set_directory_mode(const JournaledPath& fold) {
   // As Applier::set_mode(): another program may give its name to a file.
   const auto own = open_seen_directory(at, seen.stat);
   const int code = own ? 0 : own.error().os_error;
-  if (code == ENOENT || code == ENOTDIR || code == ELOOP) {
-    keep(fold);
-    return {};
-  }
+  if (code == ENOENT || code == ENOTDIR || code == ELOOP) return keep(fold);
   if (!own) return own.error();
   report(Kind::kSetMode, fold, what);
   if (is_wrong_owner) {

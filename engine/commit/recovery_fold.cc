@@ -23,7 +23,7 @@ bool is_newer(const JournaledPath& fold, const Seen& seen) {
   if (seen.node.kind != FileKind::kRegular && seen.node.kind != FileKind::kSymlink) return false;
   if (seen.stat.mtime_ns <= fold.journal->stamp_ns) return false;
   if (is_mutant(Mutant::kIgnoreTimestamps)) return false;
-  return std::none_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
+  return std::ranges::none_of(fold.known, [&](const JournaledPath::Image& image) {
     return image.mtime_ns == seen.stat.mtime_ns && is_same_content(image.node, seen.node);
   });
 }
@@ -36,10 +36,9 @@ bool is_stat_of(const JournaledPath& fold, const JournaledPath::Image& image, co
 }
 
 PathState judge_unreadable(const JournaledPath& fold, const Seen& seen) {
-  const bool keeps_time =
-      std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
-        return image.mtime_ns == seen.stat.mtime_ns && is_stat_of(fold, image, seen);
-      });
+  const bool keeps_time = std::ranges::any_of(fold.known, [&](const JournaledPath::Image& image) {
+    return image.mtime_ns == seen.stat.mtime_ns && is_stat_of(fold, image, seen);
+  });
   if (seen.stat.mtime_ns > fold.journal->stamp_ns && !keeps_time) {
     // An object that an earlier recovery put is newer too, and complete: it was flushed before it
     // was renamed into place.
@@ -67,9 +66,9 @@ Seen unreadable(const JournaledPath& fold, const FileStat& stat) {
   seen.node = Node{FileKind::kRegular, stat.mode & kPermissionBits, ContentId(), stat.size};
   // When only the mode was changed, the content is known.
   const Node& target = fold.target.node;
-  const bool is_same = std::all_of(
-      fold.known.begin(), fold.known.end(),
-      [&](const JournaledPath::Image& image) { return is_same_content(image.node, target); });
+  const bool is_same = std::ranges::all_of(fold.known, [&](const JournaledPath::Image& image) {
+    return is_same_content(image.node, target);
+  });
   const bool is_whole = is_same && stat.size == target.size;
   if (is_whole) seen.node.content = target.content;
   if (fold.has_owner) seen.node.owner = owner_of(stat);
@@ -79,13 +78,13 @@ Seen unreadable(const JournaledPath& fold, const FileStat& stat) {
 
 /// Whether an object that could not be read before is one of our images.
 Result<bool> is_ours(const JournaledPath& fold, const Location& caught, const Node& node) {
-  const bool is_image = std::any_of(
-      fold.known.begin(), fold.known.end(),
-      [&](const JournaledPath::Image& image) { return is_same_content(image.node, node); });
+  const bool is_image = std::ranges::any_of(fold.known, [&](const JournaledPath::Image& image) {
+    return is_same_content(image.node, node);
+  });
   const bool can_be_torn = fold.may_be_torn && node.kind == FileKind::kRegular;
   if (is_image || !can_be_torn || node.size > kMaxImageBytes) return is_image;
   GALLEY_ASSIGN(const std::string bytes, read_slot(caught));
-  return std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
+  return std::ranges::any_of(fold.known, [&](const JournaledPath::Image& image) {
     return is_torn_image(bytes, *image.journal, *image.op);
   });
 }
@@ -232,17 +231,17 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
     if (image.node == seen.node) return PathState::kKnown;
   }
   // After a power cut a new inode may have its content but not its mode yet.
-  const bool is_image = std::any_of(
-      fold.known.begin(), fold.known.end(),
-      [&](const JournaledPath::Image& image) { return is_same_content(image.node, seen.node); });
+  const bool is_image = std::ranges::any_of(fold.known, [&](const JournaledPath::Image& image) {
+    return is_same_content(image.node, seen.node);
+  });
   // It may also lack its owner, and then has that of the process. No power cut makes a third one.
   const bool may_be_torn =
       fold.may_be_torn && (is_known_owner(fold, seen) || seen.stat.uid == effective_user());
   if (may_be_torn && is_image) return PathState::kKnown;
   // The content of the target with the mode of another image: the change was half done.
   if (is_same_content(seen.node, fold.target.node)) {
-    const bool is_our_mode = std::any_of(
-        fold.known.begin(), fold.known.end(),
+    const bool is_our_mode = std::ranges::any_of(
+        fold.known,
         [&](const JournaledPath::Image& image) { return image.node.mode == seen.node.mode; });
     return is_our_mode && is_known_owner(fold, seen) ? PathState::kKnown : PathState::kForeign;
   }
@@ -251,10 +250,9 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
   }
   GALLEY_ASSIGN(const Location at, view.locate(fold.op->path));
   GALLEY_ASSIGN(const std::string bytes, read_file(*at.directory, at.name, kMaxImageBytes));
-  const bool is_torn =
-      std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
-        return is_torn_image(bytes, *image.journal, *image.op);
-      });
+  const bool is_torn = std::ranges::any_of(fold.known, [&](const JournaledPath::Image& image) {
+    return is_torn_image(bytes, *image.journal, *image.op);
+  });
   return is_torn ? PathState::kKnown : PathState::kForeign;
 }
 
@@ -270,7 +268,7 @@ Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen
 }
 
 bool is_known_owner(const JournaledPath& fold, const Seen& seen) {
-  return std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
+  return std::ranges::any_of(fold.known, [&](const JournaledPath::Image& image) {
     return image.node.owner == seen.node.owner;
   });
 }
@@ -280,17 +278,17 @@ bool is_known_kind(const JournaledPath& fold, FileKind kind) {
     const auto is_directory = [](const JournaledPath::Image& image) {
       return image.node.kind == FileKind::kDirectory;
     };
-    const auto count = std::count_if(fold.known.begin(), fold.known.end(), is_directory);
+    const auto count = std::ranges::count_if(fold.known, is_directory);
     if (count != 0 && static_cast<size_t>(count) != fold.known.size()) return true;
   }
-  return std::any_of(fold.known.begin(), fold.known.end(),
-                     [&](const JournaledPath::Image& image) { return image.node.kind == kind; });
+  return std::ranges::any_of(
+      fold.known, [&](const JournaledPath::Image& image) { return image.node.kind == kind; });
 }
 
 bool is_written_by_us(const JournaledPath& fold) {
   const ContentId& wanted = fold.target.node.content;
   return fold.target.node.kind == FileKind::kRegular &&
-         std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
+         std::ranges::any_of(fold.known, [&](const JournaledPath::Image& image) {
            return image.op->after.node.content == wanted && image.op->before.node.content != wanted;
          });
 }

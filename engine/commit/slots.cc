@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "base/file_mode.h"
-#include "base/limits.h"
 #include "base/result.h"
 #include "engine/commit/inheritance.h"
 #include "engine/commit/mutant.h"

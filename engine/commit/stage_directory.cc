@@ -20,8 +20,7 @@ bool is_stage_id(std::string_view text) {
 
 Error not_found(const std::string& id) {
   return Error{ErrorKind::kNotFound, "stage.not_found",
-               "there is no open transaction '" + id + "'; `galley status --all` lists them", "",
-               0};
+               "there is no open transaction '" + id + "'; `galley status --all` lists them"};
 }
 
 /// Replaces an error if another program, such as git-clean(1), removed the open `.galley`.
@@ -30,8 +29,7 @@ Error explained(const StateDirectory& state, Error error) {
   if (error.kind != ErrorKind::kNotFound || !stat || stat->nlink != 0) return error;
   return {ErrorKind::kNotFound, "state.removed",
           "`.galley` was removed while it was in use, with all that was staged: restart this "
-          "process (for an agent: galley mcp)",
-          "", 0};
+          "process (for an agent: galley mcp)"};
 }
 
 constexpr std::string_view kPoolFile = "pool";
@@ -141,8 +139,7 @@ Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
 Error stage_has_ended(const std::string& id) {
   return Error{
       ErrorKind::kNotFound, "stage.not_found",
-      "the transaction '" + id + "' has just ended; `galley status --all` lists the open ones", "",
-      0};
+      "the transaction '" + id + "' has just ended; `galley status --all` lists the open ones"};
 }
 
 namespace {
@@ -268,7 +265,7 @@ Result<std::vector<std::string>> stage_ids(const StateDirectory& state,
                           entry.name.starts_with(beginning);
     if (is_meant) ids.push_back(entry.name);
   }
-  std::sort(ids.begin(), ids.end());
+  std::ranges::sort(ids);
   return ids;
 }
 
@@ -306,8 +303,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     }
     stages.push_back(std::move(info));
   }
-  std::sort(stages.begin(), stages.end(),
-            [](const auto& a, const auto& b) { return a.mtime_ns > b.mtime_ns; });
+  std::ranges::sort(stages, std::greater(), &StageInfo::mtime_ns);
   return stages;
 }
 

@@ -180,8 +180,7 @@ Result<std::vector<UnboundState>> unbound_state(const StateDirectory& state) {
   if (links.kind != FileKind::kAbsent) {
     unbound.push_back({std::string(kEarlierLinks), std::string(kEarlierLinks)});
   }
-  std::sort(unbound.begin(), unbound.end(),
-            [](const auto& a, const auto& b) { return a.place < b.place; });
+  std::ranges::sort(unbound, {}, &UnboundState::place);
   return unbound;
 }
 
