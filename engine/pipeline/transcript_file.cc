@@ -14,10 +14,6 @@ namespace {
 constexpr std::chrono::milliseconds kLockTime{5000};
 constexpr uint32_t kOthers = 0077;
 
-bool lies_in(const std::string& path, const std::string& root) {
-  return !root.empty() && (path == root || path.starts_with(root + "/"));
-}
-
 /// Returns the changes of one call in a group that was staged together.
 ChangeSet changes_of(const ToolResult& result, const std::vector<StagedStep>& steps) {
   for (const StagedStep& step : steps) {
@@ -32,7 +28,7 @@ Result<TranscriptFile> TranscriptFile::open(const std::string& path, TranscriptH
   const size_t slash = path.rfind('/');
   const std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   GALLEY_ASSIGN(const std::string real_folder, absolute_path(folder));
-  if (lies_in(real_folder, header.root)) {
+  if (!header.root.empty() && is_at_or_below(real_folder, header.root)) {
     return fail(
         ErrorKind::kUsage, "transcript.in_workspace",
         "a transcript in the workspace would be an edit that the gate did not see; name a file "

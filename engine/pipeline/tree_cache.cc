@@ -16,8 +16,9 @@
 #include "base/limits.h"
 #include "base/parallel.h"
 #include "base/printable.h"
-#include "engine/pipeline/trust.h"
+#include "base/rel_path.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 #include "staging/fs/user_state.h"
 
 namespace galley {
@@ -28,8 +29,6 @@ constexpr size_t kNear = 256;  ///< paths that are rewritten rather than a place
 constexpr size_t kDiffBytes = size_t{256} << 10U;  // the bytes of a raw diff that are read before
                                                    // they are applied
 constexpr size_t kMaxMarkBytes = 256;
-
-RelPath place_name(const char* name) { return RelPath::parse(name).value(); }
 
 bool is_nothing_there(const Result<void>& removed) {
   return removed || removed.error().kind == ErrorKind::kNotFound;
@@ -217,14 +216,14 @@ struct TreeCache::Place {
 
   /// Whether `files` is as it was written.
   [[nodiscard]] bool is_undamaged() const {
-    const auto files = directory->open_directory(place_name("files"));
+    const auto files = directory->open_directory(chosen_path("files"));
     const auto stamp = files ? stamp_of(**files) : fail(files.error());
     return stamp && mark() == tree() + ' ' + *stamp;
   }
 
  private:
   [[nodiscard]] std::string mark() const {
-    auto text = read_file(*directory, place_name("tree"), kMaxMarkBytes);
+    auto text = read_file(*directory, chosen_path("tree"), kMaxMarkBytes);
     return text ? *std::move(text) : std::string();
   }
 };
@@ -234,7 +233,7 @@ Result<TreeCache::Place> TreeCache::open_place(size_t number) const {
   place.path = fmt::format("{}/tree{}", home_, number);
   GALLEY_ASSIGN(place.directory, make_disk_directory(place.path, kPrivateDirectory));
   GALLEY_ASSIGN(place.lock, place.directory->open_writable_file(
-                                place_name("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
+                                chosen_path("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
   return place;
 }
 
@@ -282,7 +281,7 @@ Result<std::vector<TreeCache::Choice>> TreeCache::places_for(const std::string& 
         choice.fit = Fit::kNear;
         choice.order = static_cast<int64_t>(choice.changes->size());
       } else if (!choice.held.empty()) {
-        GALLEY_ASSIGN(const FileStat mark, place.directory->stat(place_name("tree")));
+        GALLEY_ASSIGN(const FileStat mark, place.directory->stat(chosen_path("tree")));
         choice.fit = Fit::kFar;
         choice.order = mark.mtime_ns;
       }
@@ -311,8 +310,8 @@ std::optional<std::vector<GitRawChange>> TreeCache::few_differences(const std::s
 /// Writes the tree into a place. The choice may be older than the place.
 Result<void> TreeCache::change(const Place& place, const Choice& choice,
                                const std::string& tree) const {
-  const RelPath mark = place_name("tree");
-  const RelPath name = place_name("files");
+  const RelPath mark = chosen_path("tree");
+  const RelPath name = chosen_path("files");
   const std::string held = place.is_undamaged() ? place.tree() : std::string();
   if (const auto removed = place.directory->remove_file(mark); !is_nothing_there(removed)) {
     return fail(removed.error());

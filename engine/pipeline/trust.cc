@@ -11,6 +11,7 @@
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/replace_file.h"
 #include "staging/fs/user_state.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -19,19 +20,6 @@ constexpr uint64_t kMaxTrustBytes = uint64_t{64} << 10U;
 constexpr const char* kTrustFormat = "galley.trust/1";
 constexpr const char* kRulesFormat = "galley.rules/1";
 constexpr int kMaxRulesSteps = 100;  // between two pushes
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
-/// As in the XDG base directory specification, a relative path is ignored.
-std::string base_folder(const char* variable, const char* below_home) {
-  const std::string named = environment(variable);
-  if (named.starts_with('/')) return named + "/galley";
-  const std::string home = environment("HOME");
-  return home.starts_with('/') ? home + below_home + "/galley" : std::string();
-}
 
 Result<std::vector<ContentId>> hashes_of(const std::string& text) {
   std::vector<ContentId> hashes;
@@ -110,12 +98,6 @@ Result<std::optional<TrustRecord>> read_trust_record(const Directory& folder, co
 
 }  // namespace
 
-bool is_at_or_below(std::string_view path, std::string_view folder) {
-  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
-  if (!path.starts_with(folder)) return false;
-  return path.size() == folder.size() || folder == "/" || path[folder.size()] == '/';
-}
-
 bool is_safe_directory(const UserConfig& config, std::string_view root) {
   const auto names = [&](std::string_view entry) {
     if (entry == "*") return true;
@@ -128,14 +110,15 @@ bool is_safe_directory(const UserConfig& config, std::string_view root) {
 
 Result<UserSettings> load_user_settings() {
   UserSettings settings;
-  const std::string config_folder = base_folder("XDG_CONFIG_HOME", "/.config");
-  const std::string state_folder = base_folder("XDG_STATE_HOME", "/.local/state");
+  const std::string config_folder = own_folder("XDG_CONFIG_HOME", "/.config");
+  const std::string state_folder = own_folder("XDG_STATE_HOME", "/.local/state");
   if (!config_folder.empty()) settings.config_path = config_folder + "/config.toml";
   if (!state_folder.empty()) {
     settings.trust_path = state_folder + "/trust";
     settings.tools_path = state_folder + "/tools";
   }
-  GALLEY_ASSIGN(settings.trusted, hashes_of(environment("GALLEY_TRUST")));
+  const char* trusted = std::getenv("GALLEY_TRUST");
+  GALLEY_ASSIGN(settings.trusted, hashes_of(trusted == nullptr ? "" : trusted));
   if (!settings.config_path.empty()) {
     GALLEY_ASSIGN(settings.config, read_user_config(settings.config_path));
   }
@@ -178,9 +161,7 @@ Result<void> keep_record(const UserSettings& settings, const std::string& root, 
                           "XDG_STATE_HOME to a folder outside, or give GALLEY_TRUST");
   }
   GALLEY_ASSIGN(const auto folder, make_disk_directory(settings.trust_path, kPrivateDirectory));
-  using Handler = nlohmann::json::error_handler_t;
-  return replace_shared_file(*folder, name.str(),
-                             document.dump(-1, ' ', false, Handler::replace) + "\n");
+  return replace_shared_file(*folder, name.str(), json_text(document) + "\n");
 }
 
 /// The record's name for the approval of these bytes.

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "engine/policy/trust_part.h"
 #include "engine/policy/user_config.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 
@@ -94,9 +95,6 @@ struct RulesApproval {
 
 /// Returns whether a person approved the change, in one step or in several consecutive steps.
 [[nodiscard]] Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange change);
-
-/// Returns whether `path` is `folder` or below it. Compares only the texts.
-[[nodiscard]] bool is_at_or_below(std::string_view path, std::string_view folder);
 
 /// Returns whether safe_directories of the user's configuration includes this root.
 [[nodiscard]] bool is_safe_directory(const UserConfig& config, std::string_view root);

@@ -20,6 +20,7 @@ constexpr uint64_t kMaxModulesBytes = uint64_t{1} << 20U;
 constexpr size_t kMaxSubmodules = 1000;
 constexpr int kMaxLinksFollowed = 40;  // the kernel's MAXSYMLINKS
 constexpr size_t kMaxWalkSteps = 4096;
+constexpr std::string_view kLineEnds = "\r\n";
 
 /// The entries that make a directory a repository (git's is_git_directory).
 enum Mark : uint8_t { kHead = 1, kObjects = 2, kRefs = 4, kCommonDir = 8 };
@@ -41,12 +42,6 @@ std::string folded_path(const RelPath& path) {
     folded += (folded.empty() ? "" : "/") + folded_name(part);
   }
   return folded;
-}
-
-RelPath named(std::string_view name) { return RelPath::parse(name).value(); }
-
-void trim_line_ends(std::string& text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
 }
 
 /// Objects that are absent or can only be reached through a link do not exist for git either.
@@ -116,14 +111,14 @@ class GitSearch {
     });
   }
   [[nodiscard]] bool is_missing(const RelPath& directory, std::string_view name) const {
-    const auto path = directory.join(named(name));
+    const auto path = directory.join(chosen_path(name));
     if (!path) return true;
     const auto stat = tree_.workspace().stat(*path);
     return stat ? stat->kind == FileKind::kAbsent : is_nothing(stat.error());
   }
 
   Result<void> look_at_submodules() {
-    auto text = read_file(tree_.workspace(), named(".gitmodules"), kMaxModulesBytes);
+    auto text = read_file(tree_.workspace(), chosen_path(".gitmodules"), kMaxModulesBytes);
     if (!text && is_nothing(text.error())) return {};
     if (!text) return fail(text.error());
     size_t count = 0;
@@ -142,7 +137,7 @@ class GitSearch {
 
   /// Follows the `.git` of a directory, if it has one.
   Result<void> look_at(const RelPath& directory) {
-    const auto dot_git = directory.join(named(".git"));
+    const auto dot_git = directory.join(chosen_path(".git"));
     if (!dot_git) return {};
     GALLEY_ASSIGN(const FileKind kind, kind_of(*dot_git, View::kNow));
     if (kind == FileKind::kDirectory) return follow_common(*dot_git);
@@ -163,13 +158,13 @@ class GitSearch {
   /// A file with `gitdir: PATH`, seen from `directory`.
   Result<void> follow_file(const RelPath& file, const RelPath& directory) {
     constexpr std::string_view kPrefix = "gitdir: ";
-    auto text = read_file(tree_.workspace(), file, kMaxGitFileBytes);
-    if (!text && (is_nothing(text.error()) || text.error().kind == ErrorKind::kQuota)) return {};
-    if (!text) return fail(text.error());
-    trim_line_ends(*text);
-    if (!text->starts_with(kPrefix) || text->size() == kPrefix.size()) return {};
+    const auto read = read_file(tree_.workspace(), file, kMaxGitFileBytes);
+    if (!read && (is_nothing(read.error()) || read.error().kind == ErrorKind::kQuota)) return {};
+    if (!read) return fail(read.error());
+    const std::string text(trim_end(*read, kLineEnds));
+    if (!text.starts_with(kPrefix) || text.size() == kPrefix.size()) return {};
     for (const View view : kViews) {
-      GALLEY_ASSIGN(const auto end, walk(directory, text->substr(kPrefix.size()), view));
+      GALLEY_ASSIGN(const auto end, walk(directory, text.substr(kPrefix.size()), view));
       if (!end) continue;
       note(*end);
       GALLEY_TRY(follow_common(*end));
@@ -178,12 +173,12 @@ class GitSearch {
   }
 
   Result<void> follow_common(const RelPath& git_directory) {
-    const auto file = git_directory.join(named("commondir"));
+    const auto file = git_directory.join(chosen_path("commondir"));
     if (!file) return {};
     GALLEY_ASSIGN(const FileKind kind, kind_of(*file, View::kNow));
     if (kind != FileKind::kRegular) return {};
     GALLEY_ASSIGN(std::string text, read_file(tree_.workspace(), *file, kMaxCommonDirBytes));
-    trim_line_ends(text);
+    text = trim_end(text, kLineEnds);
     for (const View view : kViews) {
       GALLEY_ASSIGN(const auto end, walk(git_directory, text, view));
       if (end) note(*end);
@@ -296,7 +291,7 @@ class GitSearch {
   Result<bool> looks_like_one(const RelPath& directory, uint8_t marks) const {
     for (const auto& [name, mark] : kMarks) {
       if ((marks & mark) != 0) continue;
-      const auto path = directory.join(named(name));
+      const auto path = directory.join(chosen_path(name));
       if (!path) return false;
       GALLEY_ASSIGN(const FileKind kind, kind_of(*path, View::kProposed));
       if (kind != FileKind::kAbsent) marks |= mark;
@@ -324,9 +319,7 @@ std::string GitDirectories::protection_reason(const Change& change) const {
   if (directories_.empty()) return {};
   const std::string folded = folded_path(change.path);
   for (const std::string& directory : directories_) {
-    const bool is_in = directory.empty() || folded == directory ||
-                       (folded.starts_with(directory) && folded[directory.size()] == '/');
-    if (!is_in) continue;
+    if (!directory.empty() && !is_at_or_below(folded, directory)) continue;
     return directory.empty() ? "the workspace's root is a git directory"
                              : "it belongs to the git directory " + directory;
   }

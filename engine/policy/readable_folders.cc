@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "staging/fs/host_file.h"
+
 namespace galley {
 namespace {
 
@@ -95,12 +97,6 @@ constexpr std::array<std::string_view, 4> kServicePlaces = {"/var/lib", "/var/sp
 constexpr std::array<std::string_view, 2> kHomes = {"/home", "/root"};
 constexpr std::string_view kSomeHome = "/home/of-this-user";
 
-bool is_same_or_below(std::string_view path, std::string_view folder) {
-  if (folder == "/") return path.starts_with('/');
-  return path.substr(0, folder.size()) == folder &&
-         (path.size() == folder.size() || path[folder.size()] == '/');
-}
-
 bool has_odd_part(std::string_view path) {
   for (size_t start = 1; start <= path.size();) {
     const size_t end = std::min(path.find('/', start), path.size());
@@ -116,7 +112,7 @@ bool has_part(std::string_view path, std::string_view wanted) {
 }
 
 bool is_whole_home(std::string_view path, std::string_view home) {
-  if (is_same_or_below(home, path)) return true;
+  if (is_at_or_below(home, path)) return true;
   // Also when it is another user's home.
   const bool is_in_homes = path.substr(0, 6) == "/home/" && path.find('/', 6) == path.npos;
   return is_in_homes || std::find(kHomes.begin(), kHomes.end(), path) != kHomes.end();
@@ -126,7 +122,7 @@ bool is_whole_home(std::string_view path, std::string_view home) {
 std::string objection_to_secrets(std::string_view path, std::string_view home) {
   for (const std::string_view secret : kSecretPlaces) {
     const std::string place = std::string(home) + "/" + std::string(secret);
-    if (is_same_or_below(path, place) || is_same_or_below(place, path)) {
+    if (is_at_or_below(path, place) || is_at_or_below(place, path)) {
       return "~/" + std::string(secret) + " is a place of secrets";
     }
   }
@@ -159,7 +155,7 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
   }
   if (has_odd_part(path)) return "write it without `.`, `..` and empty parts";
   for (const std::string_view place : kMachinePlaces) {
-    if (is_same_or_below(path, place) || is_same_or_below(place, path)) {
+    if (is_at_or_below(path, place) || is_at_or_below(place, path)) {
       return "devices, sockets and processes of the machine are not shown";
     }
   }
@@ -169,13 +165,13 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
 std::string objection_to_start_place(std::string_view folder, std::string_view home) {
   const bool is_hidden = !home.empty() && folder.starts_with(std::string(home) + "/.");
   if (is_hidden && has_part(folder.substr(home.size()), "bin") &&
-      !is_same_or_below(folder, std::string(home) + "/.cache")) {
+      !is_at_or_below(folder, std::string(home) + "/.cache")) {
     return "a `bin` below a hidden folder of a home has programs that this machine runs later, and "
            "not in the sandbox";
   }
   for (const std::string_view start : kStartPlaces) {
     const std::string place = std::string(home) + "/" + std::string(start);
-    const bool is_met = is_same_or_below(folder, place) || is_same_or_below(place, folder);
+    const bool is_met = is_at_or_below(folder, place) || is_at_or_below(place, folder);
     if (!home.empty() && is_met) {
       return "this machine runs what is in ~/" + std::string(start) +
              " later, and not in the sandbox";
@@ -198,15 +194,15 @@ std::string objection_to_writable(std::string_view folder, std::string_view home
   const std::string state = std::string(home) + "/.local/state";
   const std::string own = state + "/galley";
   const bool is_of_program =
-      is_same_or_below(folder, state) && folder != state && !is_same_or_below(folder, own);
+      is_at_or_below(folder, state) && folder != state && !is_at_or_below(folder, own);
   if (!home.empty() && !is_of_program) {
     std::string secrets = objection_to_secrets(folder, home);
     if (!secrets.empty()) return secrets;
   }
   // Folders that services of the machine read.
-  const bool is_in_home = !home.empty() && is_same_or_below(folder, home);
+  const bool is_in_home = !home.empty() && is_at_or_below(folder, home);
   for (const std::string_view place : kServicePlaces) {
-    if (!is_in_home && (is_same_or_below(folder, place) || is_same_or_below(place, folder))) {
+    if (!is_in_home && (is_at_or_below(folder, place) || is_at_or_below(place, folder))) {
       return "services of this machine keep their state in " + std::string(place);
     }
   }

@@ -224,6 +224,12 @@ Result<void> enter_directory(const std::string& path) {
               "there is no directory '" + path + "' to work in", path);
 }
 
+bool is_at_or_below(std::string_view path, std::string_view folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  if (!path.starts_with(folder)) return false;
+  return path.size() == folder.size() || folder == "/" || path[folder.size()] == '/';
+}
+
 EnteredLink entered_link(const std::string& root) {
   const char* const told = std::getenv("PWD");
   std::string place = told == nullptr ? std::string() : std::string(told);

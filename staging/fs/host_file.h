@@ -49,6 +49,9 @@ Result<void> enter_directory(const std::string& path);
 /// an empty path.
 [[nodiscard]] std::string normalized_path(const std::string& path);
 
+/// Whether `path` is `folder` or below it. Compares only the texts.
+[[nodiscard]] bool is_at_or_below(std::string_view path, std::string_view folder);
+
 /// A link by which the person entered a workspace, and the folder at or below its root to which it
 /// leads. Both are empty if there is none.
 struct EnteredLink {

@@ -21,7 +21,8 @@ std::string absolute_variable(const char* name) {
   return value != nullptr && *value == '/' ? value : "";
 }
 
-/// Galley's folder in the directory that a variable names, or in the default one below the home.
+}  // namespace
+
 std::string own_folder(const char* variable, std::string_view usual) {
   std::string base = absolute_variable(variable);
   if (base.empty()) {
@@ -31,8 +32,6 @@ std::string own_folder(const char* variable, std::string_view usual) {
   }
   return base + "/galley";
 }
-
-}  // namespace
 
 std::string user_cache_path() { return own_folder("XDG_CACHE_HOME", "/.cache"); }
 

@@ -3,11 +3,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "staging/fs/directory.h"
 
 namespace galley {
+
+/// Galley's folder in the directory that a variable of the XDG base directory specification names,
+/// or in the usual one below the home. Empty if the home is unknown.
+[[nodiscard]] std::string own_folder(const char* variable, std::string_view usual);
 
 enum class UserState : uint8_t { kExisting, kMake };
 
