@@ -4,8 +4,11 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/directory.h"
 
 namespace galley {
 
@@ -39,5 +42,12 @@ inline constexpr std::array<std::string_view, 17> kAgentFiles = {
     return folded.find("/" + std::string(place) + "/") != std::string::npos;
   });
 }
+
+/// The paths that the configuration of agents at the root of the workspace really has, where it is
+/// a link, or a folder with links: `.claude -> shared` gives `shared`. Links that leave the
+/// workspace, and what is below nested folders, are left out.
+/// Errors: as Directory's; none for what does not exist.
+[[nodiscard]] Result<std::vector<RelPath>> targets_of_agent_links(const Directory& workspace,
+                                                                  const std::string& root_path);
 
 }  // namespace galley

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "engine/policy/agent_files.h"
-#include "engine/policy/agent_links.h"
 #include "engine/policy/effects.h"
 #include "engine/policy/git_directories.h"
 
@@ -42,8 +42,7 @@ std::string_view verb(Decision decision) {
 }
 
 void sort_strictest_first(std::vector<Judgement>& judgements) {
-  std::stable_sort(judgements.begin(), judgements.end(),
-                   [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
+  std::ranges::stable_sort(judgements, std::greater(), &Judgement::decision);
 }
 
 /// A Python environment links to the Python of the host, unless it is told to copy it.
@@ -90,9 +89,8 @@ Result<void> judge_node(const ProposedTree& tree, const Change& change,
 
 bool has_change_below(const ChangeSet& changes, const RelPath& directory) {
   const std::string prefix = directory.str() + "/";
-  const auto at = std::lower_bound(
-      changes.begin(), changes.end(), prefix,
-      [](const Change& one, const std::string& text) { return one.path.str() < text; });
+  const auto at = std::ranges::lower_bound(
+      changes, prefix, {}, [](const Change& one) -> const std::string& { return one.path.str(); });
   return at != changes.end() && at->path.str().starts_with(prefix);
 }
 
@@ -106,8 +104,8 @@ std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const 
 /// The agent that may not change the configuration of agents: it could switch off the hook that
 /// judges it. People may.
 const std::string* Policy::bound_agent(const Principals& who) const {
-  const auto agent = std::find_if(who.names().begin(), who.names().end(),
-                                  [](const std::string& name) { return !name.empty(); });
+  const auto agent =
+      std::ranges::find_if(who.names(), [](const std::string& name) { return !name.empty(); });
   return config_->agent_files_are_editable || agent == who.names().end() ? nullptr : &*agent;
 }
 
@@ -138,9 +136,7 @@ Judgement Policy::judge_rules(const RelPath& path, PathOperation operation, std:
   std::string reason;
   bool is_named = true;
   for (auto rule = policy.rules.rbegin(); rule != policy.rules.rend(); ++rule) {
-    const bool is_operation =
-        rule->operations.empty() || std::find(rule->operations.begin(), rule->operations.end(),
-                                              operation) != rule->operations.end();
+    const bool is_operation = rule->operations.empty() || contains(rule->operations, operation);
     if (!is_operation || !names_agent(rule->agents, agent)) continue;
     if (!rule->paths.selects(path, is_directory)) continue;
     judgement.decision = rule->decision;
@@ -213,10 +209,9 @@ Result<void> Policy::judge_fixed_rules(const ProposedTree& tree, const Change& c
     out.push_back(*std::move(configuration));
     return {};
   }
-  const bool is_linked =
-      std::any_of(agent_links.begin(), agent_links.end(), [&](const RelPath& target) {
-        return change.path == target || change.path.str().starts_with(target.str() + "/");
-      });
+  const bool is_linked = std::ranges::any_of(agent_links, [&](const RelPath& target) {
+    return change.path == target || change.path.str().starts_with(target.str() + "/");
+  });
   if (auto of_agents = judge_agent_files(change.path, who, is_linked)) {
     out.push_back(*std::move(of_agents));
     return {};
@@ -306,9 +301,7 @@ Explanation Policy::explain(const RelPath& path, PathOperation operation,
     const auto hit = rule.paths.deciding(path, false);
     if (!hit) continue;
     const Glob& glob = rule.paths.globs()[*hit];
-    const bool is_operation =
-        rule.operations.empty() || std::find(rule.operations.begin(), rule.operations.end(),
-                                             operation) != rule.operations.end();
+    const bool is_operation = rule.operations.empty() || contains(rule.operations, operation);
     std::string effect(decision_name(rule.decision));
     if (glob.is_negated()) effect = "not matched";
     if (!names_agent(rule.agents, agent)) effect = "not for this agent";

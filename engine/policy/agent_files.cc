@@ -1,8 +1,7 @@
-#include "engine/policy/agent_links.h"
+#include "engine/policy/agent_files.h"
 
 #include <utility>
 
-#include "engine/policy/agent_files.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
