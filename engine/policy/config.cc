@@ -204,10 +204,9 @@ void check_validator(ConfigTable& table, const ValidatorConfig& validator) {
   const auto& names = builtin_validator_names();
   if (!validator.builtin.empty() &&
       std::find(names.begin(), names.end(), validator.builtin) == names.end()) {
-    std::string all;
-    for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-    return table.refuse("builtin", fmt::format("cannot be \"{}\"; it takes {}{}", validator.builtin,
-                                               all, did_you_mean(validator.builtin, names)));
+    return table.refuse(
+        "builtin", fmt::format("cannot be \"{}\"; it takes {}{}", validator.builtin, join(names),
+                               did_you_mean(validator.builtin, names)));
   }
   check_kind(table, validator);
   if (validator.parser == OutputParser::kRegex && validator.parser_regex.empty()) {

@@ -1,6 +1,7 @@
 #include "engine/policy/config_table.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -14,9 +15,7 @@ namespace {
 constexpr size_t kMaxArrayEntries = 10'000;
 
 std::string array_text(const std::vector<std::string>& values) {
-  std::string text = "[";
-  for (const auto& value : values) text += (text.size() > 1 ? ", \"" : "\"") + value + "\"";
-  return text + "]";
+  return values.empty() ? "[]" : "[\"" + join(values, "\", \"") + "\"]";
 }
 
 /// "64 KiB" -> 65536. Returns nullopt when the text is not a size.
@@ -81,11 +80,9 @@ void ConfigTable::wrong_type(std::string_view key, const TomlNode& node, std::st
 
 void ConfigTable::bad_choice(std::string_view key, const TomlNode& node,
                              const std::vector<std::string>& names) {
-  std::string all;
-  for (const auto& name : names) all += (all.empty() ? "\"" : ", \"") + name + "\"";
   reading_->fail(node, "config.value",
-                 fmt::format("`{}` cannot be \"{}\"; it takes {}{}", full(key), node.text, all,
-                             did_you_mean(node.text, names)));
+                 fmt::format("`{}` cannot be \"{}\"; it takes \"{}\"{}", full(key), node.text,
+                             join(names, "\", \""), did_you_mean(node.text, names)));
 }
 
 void ConfigTable::refuse(std::string_view key, const std::string& what) {
@@ -127,23 +124,10 @@ std::optional<uint64_t> ConfigTable::read_count(std::string_view key, const Toml
   return static_cast<uint64_t>(node.integer);
 }
 
-void ConfigTable::count(std::string_view key, uint32_t& out) {
-  const TomlNode* node = ask(key, "integer", std::to_string(out));
-  if (node == nullptr) return;
-  const auto value = read_count(key, *node, std::numeric_limits<uint32_t>::max());
-  if (value) out = static_cast<uint32_t>(*value);
-}
-
-void ConfigTable::count(std::string_view key, uint64_t& out) {
-  const TomlNode* node = ask(key, "integer", std::to_string(out));
-  if (node == nullptr) return;
-  if (const auto value = read_count(key, *node, std::numeric_limits<int64_t>::max())) out = *value;
-}
-
-void ConfigTable::count(std::string_view key, std::optional<uint64_t>& out) {
+void ConfigTable::count(std::string_view key, std::optional<uint64_t>& out, uint64_t max) {
   const TomlNode* node = ask(key, "integer", out ? std::to_string(*out) : "none");
   if (node == nullptr) return;
-  if (const auto value = read_count(key, *node, std::numeric_limits<int64_t>::max())) out = *value;
+  if (const auto value = read_count(key, *node, max)) out = *value;
 }
 
 std::optional<uint64_t> ConfigTable::read_size(std::string_view key, const TomlNode& node) {
@@ -152,7 +136,7 @@ std::optional<uint64_t> ConfigTable::read_size(std::string_view key, const TomlN
       wrong_type(key, node, "a number of bytes, or text like \"10 MiB\"");
       return {};
     }
-    return read_count(key, node, std::numeric_limits<int64_t>::max());
+    return read_count(key, node, kAnyCount);
   }
   const auto value = parse_size(node.text);
   if (!value) {
@@ -162,12 +146,6 @@ std::optional<uint64_t> ConfigTable::read_size(std::string_view key, const TomlN
                                full(key), node.text));
   }
   return value;
-}
-
-void ConfigTable::size(std::string_view key, uint64_t& out) {
-  const TomlNode* node = ask(key, "size", std::to_string(out));
-  if (node == nullptr) return;
-  if (const auto value = read_size(key, *node)) out = *value;
 }
 
 void ConfigTable::size(std::string_view key, std::optional<uint64_t>& out) {
@@ -192,11 +170,7 @@ void ConfigTable::texts(std::string_view key, std::vector<std::string>& out) {
 }
 
 void ConfigTable::numbers(std::string_view key, std::vector<int>& out) {
-  std::string default_value = "[";
-  for (const int value : out) {
-    default_value += (default_value.size() > 1 ? ", " : "") + std::to_string(value);
-  }
-  const TomlNode* node = ask(key, "array of integers", default_value + "]");
+  const TomlNode* node = ask(key, "array of integers", fmt::format("[{}]", fmt::join(out, ", ")));
   if (node == nullptr) return;
   if (node->kind != TomlNode::Kind::kArray) return wrong_type(key, *node, "an array of integers");
   out.clear();
@@ -297,8 +271,7 @@ void ConfigTable::finish() {
   for (const auto& [name, node] : table_->entries) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     const std::string meant = did_you_mean(name, known_);
-    std::string all;
-    for (const auto& known : known_) all += (all.empty() ? "; known here: " : ", ") + known;
+    const std::string all = known_.empty() ? "" : "; known here: " + join(known_);
     TomlNode place;
     place.line = node.key_line;
     place.column = node.key_column;

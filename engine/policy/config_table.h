@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,6 +15,7 @@
 
 #include "base/glob.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "engine/policy/config.h"
 #include "engine/policy/toml_document.h"
 
@@ -55,12 +59,21 @@ class ConfigTable {
 
   void text(std::string_view key, std::string& out);
   void flag(std::string_view key, bool& out);
-  void count(std::string_view key, uint32_t& out);
-  void count(std::string_view key, uint64_t& out);
-  void count(std::string_view key, std::optional<uint64_t>& out);
+  static constexpr uint64_t kAnyCount = std::numeric_limits<int64_t>::max();
+  void count(std::string_view key, std::optional<uint64_t>& out, uint64_t max = kAnyCount);
+  template <std::unsigned_integral T>
+  void count(std::string_view key, T& out) {
+    std::optional<uint64_t> value = out;
+    count(key, value, std::min<uint64_t>(std::numeric_limits<T>::max(), kAnyCount));
+    out = static_cast<T>(*value);
+  }
   /// A number of bytes: an integer, or a text such as "64 KiB" or "10 MB".
-  void size(std::string_view key, uint64_t& out);
   void size(std::string_view key, std::optional<uint64_t>& out);
+  void size(std::string_view key, uint64_t& out) {
+    std::optional<uint64_t> value = out;
+    size(key, value);
+    out = *value;
+  }
   void texts(std::string_view key, std::vector<std::string>& out);
   void numbers(std::string_view key, std::vector<int>& out);
   void text_map(std::string_view key, std::map<std::string, std::string>& out);
@@ -121,9 +134,7 @@ void ConfigTable::choice(std::string_view key, E& out, const Choices<E>& choices
     names.emplace_back(name);
     if (value == out) default_name = "\"" + std::string(name) + "\"";
   }
-  std::string type;
-  for (const auto& name : names) type += (type.empty() ? "\"" : " | \"") + name + "\"";
-  const TomlNode* node = ask(key, type, default_name);
+  const TomlNode* node = ask(key, "\"" + join(names, "\" | \"") + "\"", default_name);
   if (node == nullptr) return;
   if (node->kind != TomlNode::Kind::kString) return wrong_type(key, *node, "a string");
   for (const auto& [name, value] : choices) {
@@ -139,8 +150,7 @@ template <class E>
 void ConfigTable::choices(std::string_view key, std::vector<E>& out, const Choices<E>& choices) {
   std::vector<std::string> names;
   for (const auto& entry : choices) names.emplace_back(entry.first);
-  std::string type;
-  for (const auto& name : names) type += (type.empty() ? "array of \"" : " | \"") + name + "\"";
+  const std::string type = "array of \"" + join(names, "\" | \"") + "\"";
   const TomlNode* node = ask(key, type, "[]");
   if (node == nullptr) return;
   if (node->kind != TomlNode::Kind::kArray) return wrong_type(key, *node, "an array of strings");

@@ -239,21 +239,14 @@ bool is_binary(std::string_view content) {
   return content.substr(0, kBinaryLookBytes).find('\0') != content.npos;
 }
 
-std::string fold_case(std::string_view name) {
-  std::string folded(name);
-  for (char& byte : folded) {
-    if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte - 'A' + 'a');
-  }
-  return folded;
-}
-
+/// By their form in lower case: with the same one, they are the same name on macOS and Windows.
 using FoldedNames = std::multimap<std::string, std::string>;
 using PathPairs = std::vector<std::pair<RelPath, RelPath>>;
 
 /// Pairs the new `path` with each of `names` of its directory that differs only in case.
 Result<void> add_collisions(const ProposedTree& tree, const FoldedNames& names, const RelPath& path,
                             PathPairs& pairs) {
-  const auto [begin, end] = names.equal_range(fold_case(path.name()));
+  const auto [begin, end] = names.equal_range(to_lower(path.name()));
   for (auto it = begin; it != end; ++it) {
     if (it->second == path.name()) continue;
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(it->second));
@@ -284,9 +277,9 @@ Result<PathPairs> case_collisions(const ProposedTree& tree) {
     if (!entries && !is_none) return fail(entries.error());
     FoldedNames names;
     if (entries) {
-      for (const auto& entry : *entries) names.emplace(fold_case(entry.name), entry.name);
+      for (const auto& entry : *entries) names.emplace(to_lower(entry.name), entry.name);
     } else {  // a change set may leave out parents that it makes
-      for (const RelPath& path : made) names.emplace(fold_case(path.name()), path.name());
+      for (const RelPath& path : made) names.emplace(to_lower(path.name()), path.name());
     }
     for (const RelPath& path : made) GALLEY_TRY(add_collisions(tree, names, path, pairs));
   }

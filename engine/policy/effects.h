@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,10 +19,6 @@ namespace galley {
 
 /// Whether git takes the content for binary: it has a NUL in its first 8000 bytes.
 [[nodiscard]] bool is_binary(std::string_view content);
-
-/// Turns ASCII letters into lower case. Names with the same result are the same name on macOS and
-/// Windows.
-[[nodiscard]] std::string fold_case(std::string_view name);
 
 /// Returns pairs of paths of the proposed tree whose names differ only in case. The proposal
 /// creates at least one path of each pair.

@@ -86,8 +86,7 @@ Result<void> FindingRules::find_owners() {
                 Owners::load(tree_->rules(), config_->owners.file, config_->owners.lines));
   for (const Change& change : tree_->proposal().changes()) {
     for (auto& needed : owners.of(change.path)) {
-      const auto known = std::find_if(owned_.begin(), owned_.end(),
-                                      [&](const OwnedPaths& one) { return one.owners == needed; });
+      const auto known = std::ranges::find(owned_, needed, &OwnedPaths::owners);
       if (known != owned_.end()) {
         ++known->count;
       } else {
@@ -134,8 +133,7 @@ Result<void> FindingRules::judge(PolicyReport& report, std::vector<Finding>& fin
     judgement.remedy = "ask one of them to review it";
     judgements.push_back(std::move(judgement));
   }
-  std::stable_sort(judgements.begin(), judgements.end(),
-                   [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
+  std::ranges::stable_sort(judgements, std::greater(), &Judgement::decision);
   if (!judgements.empty()) {
     report.decision = std::max(report.decision, judgements.front().decision);
   }
@@ -150,8 +148,8 @@ void FindingRules::apply(const std::vector<Finding*>& findings) {
 
 std::string FindingRules::missing_owner(const std::vector<std::string>& by) const {
   for (const OwnedPaths& owned : owned_) {
-    const bool has_one = std::any_of(
-        by.begin(), by.end(), [&](const std::string& one) { return is_owner(one, owned.owners); });
+    const bool has_one = std::ranges::any_of(
+        by, [&](const std::string& one) { return is_owner(one, owned.owners); });
     if (!has_one) return sentence(owned);
   }
   return {};
@@ -160,8 +158,8 @@ std::string FindingRules::missing_owner(const std::vector<std::string>& by) cons
 void set_fingerprints(const std::vector<Finding*>& findings, const ProposedTree* tree) {
   std::vector<size_t> by_path(findings.size());
   std::iota(by_path.begin(), by_path.end(), size_t{0});
-  std::stable_sort(by_path.begin(), by_path.end(),
-                   [&](size_t a, size_t b) { return findings[a]->path < findings[b]->path; });
+  std::ranges::stable_sort(
+      by_path, [&](size_t a, size_t b) { return findings[a]->path < findings[b]->path; });
   LinesOfFiles lines(tree);
   std::map<std::string, size_t> known;
   for (const size_t i : by_path) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "engine/policy/finding_rules.h"
@@ -71,8 +72,7 @@ ValidatorOutcome run_one(Validator& validator, const ValidatorContext& context) 
       rest.remedy = "mend some of them, or judge fewer files at once";
       // Errors come first. Those that are kept may be suppressed, so an error that is cut off must
       // refuse by itself.
-      std::stable_sort(outcome.findings.begin(), outcome.findings.end(),
-                       [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+      std::ranges::stable_sort(outcome.findings, std::greater(), &Finding::severity);
       rest.severity = outcome.findings[limits::kMaxFindings].severity;
       outcome.findings.resize(limits::kMaxFindings);
       outcome.findings.push_back(std::move(rest));
@@ -90,8 +90,7 @@ std::vector<size_t> starting_order(const std::vector<Validator*>& validators) {
   std::vector<size_t> order(validators.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const auto runs_command = [&](size_t index) { return validators[index]->runs_command(); };
-  const auto commands =
-      std::stable_partition(order.begin(), order.end(), std::not_fn(runs_command));
+  const auto commands = std::ranges::stable_partition(order, std::not_fn(runs_command)).begin();
   if (commands != order.end()) std::rotate(order.begin(), commands, commands + 1);
   return order;
 }
@@ -239,8 +238,7 @@ std::string place(const Finding& finding) {
 
 std::string policy_message(const PolicyReport& report) {
   const auto denied = static_cast<size_t>(
-      std::count_if(report.judgements.begin(), report.judgements.end(),
-                    [](const Judgement& one) { return one.decision == Decision::kDeny; }));
+      std::ranges::count(report.judgements, Decision::kDeny, &Judgement::decision));
   const Judgement& first = report.judgements.front();
   return fmt::format("{}{}. To go on: {}.", first.message, and_more(denied - 1, "denial"),
                      first.remedy);
@@ -283,10 +281,10 @@ void accept_returned(const ChangeSet& changes, const GateRequest& request,
                      const std::vector<Finding*>& findings) {
   if (request.accepted.empty()) return;  // not an undo; it may change nothing, as a validation
   const auto is_accepted = [&](const RelPath& path) {
-    return std::binary_search(request.accepted.begin(), request.accepted.end(), path);
+    return std::ranges::binary_search(request.accepted, path);
   };
-  const bool is_whole = std::all_of(changes.begin(), changes.end(),
-                                    [&](const Change& change) { return is_accepted(change.path); });
+  const bool is_whole =
+      std::ranges::all_of(changes, [&](const Change& change) { return is_accepted(change.path); });
   for (Finding* finding : findings) {
     if (finding->severity != Severity::kError) continue;
     const auto path = RelPath::parse(finding->path);
@@ -305,8 +303,7 @@ size_t parallel_of(const GateRequest& request, const Config& config) {
 }  // namespace
 
 Error judging_cancelled() {
-  return {ErrorKind::kTimeout, "gate.cancelled", "judging was cancelled; nothing was decided", "",
-          0};
+  return {ErrorKind::kTimeout, "gate.cancelled", "judging was cancelled; nothing was decided"};
 }
 
 Gate::Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validators,
@@ -365,7 +362,7 @@ Result<std::optional<Refusal>> Gate::run_validators(const ProposedTree& tree,
   std::vector<Validator*> concerned;
   for (const auto& validator : validators_) {
     const auto& names = request.who.names();
-    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    if (std::ranges::any_of(names, [&](const std::string& name) {
           return validator->concerns(tree.proposal().changes(), name);
         })) {
       concerned.push_back(validator.get());
@@ -393,7 +390,7 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
                           const PolicyReport& report, const FindingRules& rules,
                           Verdict verdict) const {
   const ContentId& id = tree.proposal().id();
-  if (std::find(request.approved.begin(), request.approved.end(), id) != request.approved.end()) {
+  if (contains(request.approved, id)) {
     verdict.approved_by = kGivenBeforehand;
     verdict.decision = Approval(id);
     return verdict;

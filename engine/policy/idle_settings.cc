@@ -16,8 +16,7 @@ constexpr std::string_view kOnlyExcludes = "only excludes (`!`)";
 std::string_view flaw_of(const GlobList& list) {
   if (list.is_empty()) return "is empty";
   const auto& globs = list.globs();
-  const bool only_excludes =
-      std::all_of(globs.begin(), globs.end(), [](const Glob& glob) { return glob.is_negated(); });
+  const bool only_excludes = std::ranges::all_of(globs, &Glob::is_negated);
   return only_excludes ? kOnlyExcludes : "";
 }
 

@@ -62,8 +62,7 @@ Result<std::string_view> text_of(const std::string& place, std::string_view text
 
 /// Finds or adds a section; the following lines belong to the last one.
 Owners::Section& Owners::section(const std::string& name) {
-  const auto known = std::find_if(sections_.begin(), sections_.end(),
-                                  [&](const Section& one) { return one.name == name; });
+  const auto known = std::ranges::find(sections_, name, &Section::name);
   if (known == sections_.end()) {
     return sections_.emplace_back(Section{name, false, {}, {}, {}, {}});
   }
@@ -183,8 +182,8 @@ bool is_owner(std::string_view by, const std::vector<std::string>& owners) {
   const auto plain = [](std::string_view name) {
     return to_lower(name.starts_with('@') ? name.substr(1) : name);
   };
-  return std::any_of(owners.begin(), owners.end(),
-                     [&](const std::string& one) { return plain(one) == plain(by); });
+  return std::ranges::any_of(owners,
+                             [&](const std::string& one) { return plain(one) == plain(by); });
 }
 
 }  // namespace galley

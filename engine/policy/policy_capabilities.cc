@@ -165,8 +165,7 @@ std::optional<Error> Policy::objection_to_grant(std::string_view agent,
                                                 const Capability& capability) const {
   const auto wider = [&](const std::string& why) {
     return Error{ErrorKind::kRefused, "grant.wider_than_configuration",
-                 fmt::format("`{}` cannot be granted to {}: {}", capability.text, agent, why), "",
-                 0};
+                 fmt::format("`{}` cannot be granted to {}: {}", capability.text, agent, why)};
   };
   if (is_for_people(capability.text)) {
     return wider("the domain `sec` is for people only");
@@ -188,9 +187,9 @@ std::optional<Error> Policy::objection_to_grant(std::string_view agent,
 
 bool Policy::denies_programs(const Principals& who) const {
   const auto denies = [](const Capability& one) { return one.is_denial && one.domain == "exec"; };
-  return std::any_of(who.names().begin(), who.names().end(), [&](const std::string& name) {
+  return std::ranges::any_of(who.names(), [&](const std::string& name) {
     const AgentProfile* own = bounds(name);
-    if (own != nullptr && std::any_of(own->capabilities.begin(), own->capabilities.end(), denies)) {
+    if (own != nullptr && std::ranges::any_of(own->capabilities, denies)) {
       return true;
     }
     return newest_decision(name, {{}, denies}).has_value();
@@ -207,9 +206,8 @@ Judgement Policy::judge_tools(std::string_view what, const std::vector<std::stri
   return strictest(who, [&](std::string_view agent) -> Judgement {
     const AgentProfile* own = profile(agent);
     if (own == nullptr || own->tools.empty()) return {};
-    const bool is_listed = std::any_of(any_of.begin(), any_of.end(), [&](const std::string& one) {
-      return names_agent(own->tools, one);
-    });
+    const bool is_listed = std::ranges::any_of(
+        any_of, [&](const std::string& one) { return names_agent(own->tools, one); });
     if (is_listed) return {};
     Judgement judgement = no_capability(*own, *config_, what, tool);
     judgement.remedy = fmt::format(
@@ -219,7 +217,7 @@ Judgement Policy::judge_tools(std::string_view what, const std::vector<std::stri
 }
 
 bool Policy::limits_tools(const Principals& who) const {
-  return std::any_of(who.names().begin(), who.names().end(), [this](const std::string& name) {
+  return std::ranges::any_of(who.names(), [this](const std::string& name) {
     const AgentProfile* own = profile(name);
     return own != nullptr && !own->tools.empty();
   });
@@ -229,7 +227,7 @@ bool Policy::limits_reading(const Principals& who) const {
   const auto denies = [](const Capability& one) {
     return one.is_denial && one.domain == "fs" && one.action == "read";
   };
-  return std::any_of(who.names().begin(), who.names().end(), [&](const std::string& name) {
+  return std::ranges::any_of(who.names(), [&](const std::string& name) {
     return bounds(name) != nullptr || newest_decision(name, {{}, denies}).has_value();
   });
 }

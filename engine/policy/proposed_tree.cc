@@ -36,11 +36,7 @@ ProposedTree::ProposedTree(const Proposal& proposal, const Directory& workspace,
       root_path_(std::move(root_path)) {}
 
 const Change* ProposedTree::change(const RelPath& path) const {
-  const ChangeSet& changes = proposal_->changes();
-  const auto at =
-      std::lower_bound(changes.begin(), changes.end(), path,
-                       [](const Change& one, const RelPath& other) { return one.path < other; });
-  return at == changes.end() || at->path != path ? nullptr : &*at;
+  return find_change(proposal_->changes(), path);
 }
 
 bool ProposedTree::is_below_changed_file(const RelPath& path) const {
@@ -112,9 +108,8 @@ Result<std::vector<DirectoryEntry>> ProposedTree::list(const RelPath& directory)
   }
   const ChangeSet& changes = proposal_->changes();
   const std::string prefix = directory.is_root() ? "" : directory.str() + "/";
-  auto at = std::lower_bound(
-      changes.begin(), changes.end(), prefix,
-      [](const Change& one, const std::string& text) { return one.path.str() < text; });
+  auto at = std::ranges::lower_bound(
+      changes, prefix, {}, [](const Change& one) -> const std::string& { return one.path.str(); });
   for (; at != changes.end() && at->path.str().starts_with(prefix); ++at) {
     const std::string name = at->path.str().substr(prefix.size());
     if (name.find('/') != name.npos) continue;

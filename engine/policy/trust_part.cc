@@ -209,8 +209,6 @@ void remove_untrusted(Config& config) {
 }
 
 std::string untrusted_notice(const Config& config, const std::string& trust_with) {
-  std::string all;
-  for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
   const bool refuses = std::any_of(config.validators.begin(), config.validators.end(),
                                    [](const ValidatorConfig& one) {
                                      return !one.is_trusted && one.severity == Severity::kError;
@@ -218,7 +216,7 @@ std::string untrusted_notice(const Config& config, const std::string& trust_with
   return fmt::format(
       "{} asks for what no person has trusted: {}. Until it is trusted, its commands are not run "
       "and its rights are not given{}. Review it with: {}",
-      config.file, all,
+      config.file, join(config.not_trusted, "; "),
       refuses ? ", and changes that one of these validators should judge are refused" : "",
       trust_with);
 }
