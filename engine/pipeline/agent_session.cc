@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -162,7 +161,7 @@ Result<Journal> journal_of(const Proposal& proposal, const WorkspaceId& workspac
 }
 
 bool is_of_an_op(const Journal& journal, const ContentId& content) {
-  return std::any_of(journal.ops.begin(), journal.ops.end(), [&](const JournalOp& op) {
+  return std::ranges::any_of(journal.ops, [&](const JournalOp& op) {
     return op.before.node.content == content || op.after.node.content == content;
   });
 }
@@ -215,8 +214,7 @@ Result<AgentSession::MadeEdit> without_others(const Journal& journal,
     }
   }
   if (rebased != nullptr && recorded.size() == since_judged.size()) {
-    std::sort(recorded.begin(), recorded.end(),
-              [](const Change& a, const Change& b) { return a.path < b.path; });
+    std::ranges::sort(recorded, {}, &Change::path);
     return AgentSession::MadeEdit{Proposal::from(std::move(recorded), store), "", journal.meta};
   }
   if (report == AgentSession::EditReport::kMissing) {
@@ -491,9 +489,8 @@ size_t AgentSession::lost_edits() const {
   const auto folder = state_->root().open_directory(state_->own(folder_));
   const auto files = folder ? (*folder)->list() : fail(folder.error());
   if (!files) return 0;
-  return static_cast<size_t>(
-      std::count_if(files->begin(), files->end(),
-                    [](const DirectoryEntry& file) { return file.name.ends_with(kLostEnding); }));
+  return static_cast<size_t>(std::ranges::count_if(
+      *files, [](const DirectoryEntry& file) { return file.name.ends_with(kLostEnding); }));
 }
 
 Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_ns, bool dry_run,
@@ -539,11 +536,7 @@ std::string first_words(std::string_view text, size_t max_bytes) {
     return at < line.size() && (static_cast<unsigned char>(line[at]) & 0xc0U) == 0x80U;
   };
   while (length > 0 && is_inside(length)) --length;
-  line = line.substr(0, length);
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) {
-    line.remove_suffix(1);
-  }
-  return std::string(line);
+  return std::string(trim_end(line.substr(0, length), " \r\t"));
 }
 
 }  // namespace galley

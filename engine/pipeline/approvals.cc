@@ -22,13 +22,8 @@ RelPath place_of(const StateDirectory& state, const ContentId& proposal) {
 }
 
 std::optional<GivenApproval> parse_approval(const ContentId& proposal, std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    if (end == text.npos) return {};
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  if (!text.ends_with('\n')) return {};
+  const std::vector<std::string_view> lines = lines_of(text);
   constexpr size_t kFirstPerson = 3;
   if (lines.size() <= kFirstPerson || lines[0] != kApprovalMagic) return {};
   const auto given_ns = number_of<int64_t>(lines[1]);

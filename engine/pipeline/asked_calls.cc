@@ -20,13 +20,6 @@ constexpr const char* kQuestionsFolder = "confirmations";
 constexpr uint64_t kMaxQuestionBytes = 4 * kMaxAskedArgumentBytes;
 constexpr std::chrono::milliseconds kLockWait{5'000};
 
-std::string_view next_line(std::string_view& rest) {
-  const size_t end = rest.find('\n');
-  const std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-  return line;
-}
-
 std::string one_line(std::string text) {
   for (char& c : text) c = c == '\n' ? ' ' : c;
   return text;
@@ -37,10 +30,10 @@ std::optional<AskedCall> parse_asked(const ContentId& id, std::string_view text)
   text.remove_prefix(kQuestionMagic.size());
   AskedCall call;
   call.id = id;
-  const auto asked_ns = number_of<int64_t>(next_line(text));
+  const auto asked_ns = number_of<int64_t>(take_line(text));
   if (!asked_ns) return {};
   call.asked_ns = *asked_ns;
-  call.by = next_line(text);
+  call.by = take_line(text);
   const auto document = parse_json(text);
   if (!document || !document->is_object()) return {};
   for (const auto& [key, field] :
@@ -89,8 +82,7 @@ Result<std::vector<AskedCall>> ConfirmationStore::list(int64_t now_ns) const {
     auto call = text ? parse_asked(*id, *text) : std::nullopt;
     if (call && !is_too_old(*call, now_ns)) calls.push_back(*std::move(call));
   }
-  std::sort(calls.begin(), calls.end(),
-            [](const AskedCall& a, const AskedCall& b) { return a.asked_ns < b.asked_ns; });
+  std::ranges::sort(calls, {}, &AskedCall::asked_ns);
   return calls;
 }
 
@@ -113,8 +105,7 @@ Result<void> ConfirmationStore::keep(const ContentId& id, const CallQuestion& qu
   for (const AskedCall& other : waiting) {
     if (other.id == id && !other.by.empty()) return {};
   }
-  std::stable_partition(waiting.begin(), waiting.end(),
-                        [](const AskedCall& other) { return other.by.empty(); });
+  std::ranges::stable_partition(waiting, [](const AskedCall& other) { return other.by.empty(); });
   for (size_t i = 0; i + kMaxAskedCalls <= waiting.size(); ++i) {
     (void)state_->root().remove_file(place_of(waiting[i].id));
   }

@@ -11,7 +11,7 @@ namespace galley {
 namespace {
 
 CallResult failed_call(ErrorKind kind, std::string reason, std::string message) {
-  return ToolResult::failure(tool_error_from({kind, std::move(reason), std::move(message), {}, 0}));
+  return ToolResult::failure(tool_error_from({kind, std::move(reason), std::move(message)}));
 }
 
 }  // namespace

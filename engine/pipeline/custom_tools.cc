@@ -8,12 +8,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/file_mode.h"
 #include "base/printable.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/fs/replace_file.h"
 #include "tools/custom_tool.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -28,8 +30,6 @@ constexpr const char* kRecordName = "record.json";
 constexpr const char* kFilesName = "files";
 constexpr std::chrono::milliseconds kToolsLockWait{5'000};
 constexpr int kReadsOfTools = 8;
-
-RelPath place_named(std::string_view text) { return *RelPath::parse(text); }
 
 bool is_gone(const Error& error) { return error.kind == ErrorKind::kNotFound; }
 
@@ -52,8 +52,7 @@ class FolderReader {
       todo.pop_back();
       GALLEY_TRY(read_one(at, todo));
     }
-    std::sort(folder_.items.begin(), folder_.items.end(),
-              [](const auto& a, const auto& b) { return a.path < b.path; });
+    std::ranges::sort(folder_.items, {}, &ToolFolder::Item::path);
     return {};
   }
 
@@ -134,9 +133,7 @@ bool is_manifest(const std::string& path) {
 
 Result<void> check_program(const ToolFolder& folder, const CustomManifest& manifest) {
   if (manifest.executable.empty()) return {};
-  const auto found = std::find_if(folder.items.begin(), folder.items.end(), [&](const auto& item) {
-    return item.path == manifest.executable;
-  });
+  const auto found = std::ranges::find(folder.items, manifest.executable, &ToolFolder::Item::path);
   if (found == folder.items.end()) {
     return bad_folder(folder.path, "has no file '" + printable_line(manifest.executable) +
                                        "', which is the executable of the tool '" +
@@ -152,9 +149,9 @@ Result<void> read_manifests(ToolFolder& folder) {
     if (!is_manifest(item.path)) continue;
     GALLEY_ASSIGN(CustomManifest manifest,
                   CustomManifest::parse(item.bytes, folder.path + "/" + item.path));
-    const auto same = std::find_if(
-        folder.manifests.begin(), folder.manifests.end(),
-        [&](const CustomManifest& other) { return other.info.name == manifest.info.name; });
+    const auto same = std::ranges::find_if(folder.manifests, [&](const CustomManifest& other) {
+      return other.info.name == manifest.info.name;
+    });
     if (same != folder.manifests.end()) {
       return fail(ErrorKind::kInvalid, "tool.exists",
                   "the folder of tools '" + printable_line(folder.path) +
@@ -192,7 +189,7 @@ std::optional<TrustedTools> parse_tools_record(const std::string& text, const st
 /// workspace. Then no tool is trusted.
 Result<std::optional<TrustedTools>> read_tools_record(const Directory& folder,
                                                       const std::string& root) {
-  GALLEY_ASSIGN(const auto text, read_own_file(folder, place_named(kRecordName), kMaxRecordBytes));
+  GALLEY_ASSIGN(const auto text, read_own_file(folder, chosen_path(kRecordName), kMaxRecordBytes));
   return text ? parse_tools_record(*text, root) : std::nullopt;
 }
 
@@ -206,14 +203,12 @@ Result<void> write_file(const WritableDirectory& folder, const RelPath& path,
 
 Result<void> write_record(const WritableDirectory& folder, const TrustedTools& tools,
                           const std::string& root) {
-  using Handler = nlohmann::json::error_handler_t;
-  return replace_shared_file(folder, kRecordName,
-                             to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n");
+  return replace_shared_file(folder, kRecordName, json_text(to_json(tools, root)) + "\n");
 }
 
 /// Of the processes that add or remove tools of a workspace, one does so at a time.
 Result<std::unique_ptr<WritableFile>> lock_tools(const WritableDirectory& home) {
-  GALLEY_ASSIGN(auto file, home.open_writable_file(place_named("lock"), OpenMode::kOpenOrCreate,
+  GALLEY_ASSIGN(auto file, home.open_writable_file(chosen_path("lock"), OpenMode::kOpenOrCreate,
                                                    kPrivateFile));
   GALLEY_ASSIGN(const bool is_ours, take_lock(*file, kToolsLockWait));
   if (is_ours) return file;
@@ -239,7 +234,7 @@ Result<void> copy_items(const WritableDirectory& files, const ToolFolder& folder
 
 /// Readers see the whole copy or none.
 Result<void> remove_copy(const WritableDirectory& home, const RelPath& place) {
-  const RelPath aside = place_named(place.str() + ".new");
+  const RelPath aside = chosen_path(place.str() + ".new");
   GALLEY_TRY(remove_tree(home, aside));
   const auto moved = home.rename(place, home, aside, RenameMode::kReplace);
   if (!moved && is_gone(moved.error())) return {};
@@ -251,13 +246,13 @@ Result<void> remove_copy(const WritableDirectory& home, const RelPath& place) {
 Result<void> write_copy(const WritableDirectory& home, const RelPath& place,
                         const ToolFolder& folder, const TrustedTools& tools,
                         const std::string& root) {
-  const RelPath fresh = place_named(place.str() + ".new");
+  const RelPath fresh = chosen_path(place.str() + ".new");
   GALLEY_TRY(remove_tree(home, fresh));
   GALLEY_TRY(home.make_directory(fresh, kPrivateDirectory));
   GALLEY_ASSIGN(const auto made, home.open_writable_directory(fresh));
-  GALLEY_TRY(made->make_directory(place_named(kFilesName), kShownFolderMode));
-  GALLEY_TRY(made->set_mode(place_named(kFilesName), kShownFolderMode));
-  GALLEY_ASSIGN(const auto files, made->open_writable_directory(place_named(kFilesName)));
+  GALLEY_TRY(made->make_directory(chosen_path(kFilesName), kShownFolderMode));
+  GALLEY_TRY(made->set_mode(chosen_path(kFilesName), kShownFolderMode));
+  GALLEY_ASSIGN(const auto files, made->open_writable_directory(chosen_path(kFilesName)));
   GALLEY_TRY(copy_items(*files, folder));
   GALLEY_TRY(write_record(*made, tools, root));
   GALLEY_TRY(remove_tree(home, place));  // a damaged copy
@@ -287,7 +282,7 @@ Result<void> check_unchanged(const TrustedTools& tools, const std::string& name)
 }
 
 Error not_trusted() {
-  return {ErrorKind::kRefused, "tool.changed", "no person has trusted this tool yet", "", 0};
+  return {ErrorKind::kRefused, "tool.changed", "no person has trusted this tool yet"};
 }
 
 Error with_remedy(Error error, const std::string& name) {
@@ -309,7 +304,7 @@ Result<std::vector<TrustedTools>> stored_records(const UserSettings& settings,
   for (const DirectoryEntry& entry : entries) {
     const auto hash = ContentId::from_hex(entry.name);
     if (!hash || entry.kind != FileKind::kDirectory) continue;
-    const auto folder = (*home)->open_directory(place_named(entry.name));
+    const auto folder = (*home)->open_directory(chosen_path(entry.name));
     if (!folder && is_gone(folder.error())) continue;  // removed meanwhile
     if (!folder) return fail(folder.error());
     GALLEY_ASSIGN(auto record, read_tools_record(**folder, root));
@@ -317,9 +312,7 @@ Result<std::vector<TrustedTools>> stored_records(const UserSettings& settings,
     record->files = place + "/" + entry.name + "/" + kFilesName;
     all.push_back(*std::move(record));
   }
-  std::stable_sort(all.begin(), all.end(), [](const TrustedTools& a, const TrustedTools& b) {
-    return a.given_ns < b.given_ns;
-  });
+  std::ranges::stable_sort(all, {}, &TrustedTools::given_ns);
   return all;
 }
 
@@ -354,7 +347,7 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
   GALLEY_ASSIGN(const auto home, make_disk_directory(home_path, kPrivateDirectory));
   GALLEY_ASSIGN(const auto lock, lock_tools(*home));
   GALLEY_ASSIGN(const auto kept, stored_records(settings, root));
-  const RelPath place = place_named(folder.hash.hex());
+  const RelPath place = chosen_path(folder.hash.hex());
   TrustedTools tools{folder.path, folder.hash, {}, now_ns, ""};
   for (const CustomManifest& manifest : folder.manifests) tools.names.push_back(manifest.info.name);
   // An intact copy stays, since another process may be reading it.
@@ -367,7 +360,7 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
   }
   for (const TrustedTools& old : kept) {
     if (old.source != folder.path || old.hash == folder.hash) continue;
-    GALLEY_TRY(remove_copy(*home, place_named(old.hash.hex())));
+    GALLEY_TRY(remove_copy(*home, chosen_path(old.hash.hex())));
   }
   return {};
 }
@@ -378,11 +371,10 @@ Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
   // The newest comes first here, so of two copies of one folder it is the one that stays.
   std::vector<TrustedTools> kept;
   for (auto at = all.rbegin(); at != all.rend(); ++at) {
-    const bool is_replaced = std::any_of(
-        kept.begin(), kept.end(), [&](const auto& newer) { return newer.source == at->source; });
+    const bool is_replaced = contains(kept, at->source, &TrustedTools::source);
     if (!is_replaced) kept.push_back(std::move(*at));
   }
-  std::reverse(kept.begin(), kept.end());
+  std::ranges::reverse(kept);
   return kept;
 }
 
@@ -395,15 +387,14 @@ Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
   const WritableDirectory* home = opened->get();
   GALLEY_ASSIGN(const auto lock, lock_tools(*home));
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
-  const auto found = std::find_if(kept.begin(), kept.end(), [&](const TrustedTools& tools) {
-    return std::find(tools.names.begin(), tools.names.end(), name) != tools.names.end();
-  });
+  const auto found = std::ranges::find_if(
+      kept, [&](const TrustedTools& tools) { return contains(tools.names, name); });
   if (found == kept.end()) return false;
   GALLEY_ASSIGN(const auto all, stored_records(settings, root));
   for (TrustedTools tools : all) {  // a replaced copy would come back without the newer one
     if (tools.source != found->source) continue;
     std::erase(tools.names, name);
-    const RelPath place = place_named(tools.hash.hex());
+    const RelPath place = chosen_path(tools.hash.hex());
     if (tools.names.empty() || tools.hash != found->hash) {
       GALLEY_TRY(remove_copy(*home, place));
       continue;
@@ -460,7 +451,7 @@ Result<std::vector<std::string>> add_custom_tools(ToolRegistry& registry,
   for (const auto& [tools, folder] : all) {
     for (const CustomManifest& manifest : folder.manifests) {
       const std::string& name = manifest.info.name;
-      if (std::find(tools.names.begin(), tools.names.end(), name) == tools.names.end()) continue;
+      if (!contains(tools.names, name)) continue;
       const auto unchanged = [tools = tools, name] { return check_unchanged(tools, name); };
       auto added = registry.check_distinct(name);
       if (added) added = registry.add(make_custom_tool(manifest, {tools.files, unchanged}));

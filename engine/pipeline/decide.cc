@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/encoding.h"
 #include "base/text.h"
 #include "engine/calls/early_policy.h"
@@ -207,8 +208,8 @@ Result<std::vector<std::string>> commit_records(const Preview& preview, const At
 Config config_for(const Config& config, const TransactionOptions& who) {
   constexpr const char* kMarkers = "conflict_markers";
   Config held = config;
-  const bool is_looked_for = std::any_of(
-      config.validators.begin(), config.validators.end(), [&](const ValidatorConfig& validator) {
+  const bool is_looked_for =
+      std::ranges::any_of(config.validators, [&](const ValidatorConfig& validator) {
         return validator.builtin == kMarkers && validator.severity == Severity::kError &&
                !validator.has_paths && validator.agents.empty();
       });
@@ -276,8 +277,7 @@ Result<void> keep_own_removals(const History& history, const TransactionOptions&
     const auto transaction = history.outline(id);
     if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;  // pruned
     if (!transaction) return fail(transaction.error());
-    const bool is_taken_back =
-        std::find(who.takes_back.begin(), who.takes_back.end(), id) != who.takes_back.end();
+    const bool is_taken_back = contains(who.takes_back, id);
     if (is_taken_back && (*transaction)->journal.meta.agent == who.agent) continue;
     for (const Change& change : (*transaction)->changes) {
       const auto link = links.find(change.path);
@@ -320,7 +320,7 @@ Result<ReturnedPaths> returned_paths(WorkspaceState& workspace, const Proposal& 
     GALLEY_TRY(keep_own_removals(history, who, first, links));
   }
   for (const auto& [path, removal] : links) paths.links.push_back(path);
-  std::sort(paths.accepted.begin(), paths.accepted.end());
+  std::ranges::sort(paths.accepted);
   return paths;
 }
 
@@ -532,9 +532,7 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal, const Workspa
 void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
   std::vector<ConflictPath> kept;
   for (const PathConflict& misfit : misfits.paths) {
-    const auto known =
-        std::find_if(conflict.paths.begin(), conflict.paths.end(),
-                     [&](const ConflictPath& path) { return path.path == misfit.path; });
+    const auto known = std::ranges::find(conflict.paths, misfit.path, &ConflictPath::path);
     kept.push_back(known != conflict.paths.end() ? *known : ConflictPath(misfit));
   }
   conflict.paths = std::move(kept);

@@ -36,13 +36,8 @@ bool is_one_line(std::string_view text) {
 }
 
 std::optional<Grant> parse_grant(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    if (end == text.npos) return {};
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  if (!text.ends_with('\n')) return {};
+  const std::vector<std::string_view> lines = lines_of(text);
   constexpr size_t kLines = 5;
   if (lines.size() != kLines || lines[0] != kGrantMagic) return {};
   Grant grant;
@@ -139,7 +134,7 @@ Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants) {
 
 std::optional<Error> objection_to_grant(const Config& config, const Grant& grant) {
   const auto no = [](ErrorKind kind, std::string reason, std::string message) {
-    return Error{kind, std::move(reason), std::move(message), "", 0};
+    return Error{kind, std::move(reason), std::move(message)};
   };
   if (grant.agent.empty() || grant.agent.size() > kMaxAgentBytes || !is_one_line(grant.agent) ||
       grant.agent.find_first_of("*?") != std::string::npos) {
@@ -161,7 +156,7 @@ namespace {
 
 Error grant_by_agent() {
   return {ErrorKind::kRefused, "grant.by_agent",
-          "only a person may grant or revoke capabilities: leave out --agent", "", 0};
+          "only a person may grant or revoke capabilities: leave out --agent"};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/contains.h"
 #include "base/limits.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -23,8 +24,6 @@
 #include "engine/policy/idle_settings.h"
 #include "engine/stages/run_folder.h"
 #include "engine/stages/stored_stage.h"
-#include "staging/fs/disk_directory.h"
-#include "staging/fs/host_file.h"
 #include "staging/fs/user_state.h"
 #include "staging/git/git_program.h"
 #include "staging/git/git_repository.h"
@@ -187,8 +186,8 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 Result<Check> examine_audit(const Workspace& workspace) {
   GALLEY_ASSIGN(const AuditVerification found, persistent_of(workspace).verify_audit());
   if (found.defects.empty()) return ok("audit", counted(found.records, "record") + ", chain whole");
-  const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
-                                  [](const auto& each) { return each.reason != "audit.lost"; });
+  const auto worst = std::ranges::find_if(
+      found.defects, [](const auto& each) { return each.reason != "audit.lost"; });
   if (worst == found.defects.end()) {
     return Check{
         "audit", CheckStatus::kWarning,
@@ -216,8 +215,7 @@ std::string_view shown_part(std::string_view folder) {
                                           {"contents", "staged contents"},
                                           {"cache", "cached answers"},
                                           {"keep", "folders that validators keep"}}};
-  const auto* const found = std::find_if(kParts.begin(), kParts.end(),
-                                         [&](const Row& row) { return row.first == folder; });
+  const auto* const found = std::ranges::find(kParts, folder, &Row::first);
   return found == kParts.end() ? folder : found->second;
 }
 
@@ -320,10 +318,7 @@ Result<void> list_recovery(const Workspace& workspace, const StateDirectory& sta
   return {};
 }
 
-bool is_taken_over(const std::string& kind) {
-  return std::find(std::begin(kNotTakenOver), std::end(kNotTakenOver), kind) ==
-         std::end(kNotTakenOver);
-}
+bool is_taken_over(const std::string& kind) { return !contains(kNotTakenOver, kind); }
 
 void list_unbound(const std::vector<UnboundState>& unbound, std::vector<std::string>& effects) {
   for (const UnboundState& one : unbound) {
@@ -457,8 +452,7 @@ Result<std::vector<std::string>> damaged_transactions(
   std::vector<std::string> damaged;
   GALLEY_ASSIGN(const auto stages, list_stages(state));
   for (const StageInfo& info : stages) {
-    const bool was_read = std::any_of(readable.begin(), readable.end(),
-                                      [&](const auto& one) { return one.id == info.id; });
+    const bool was_read = contains(readable, info.id, &Workspace::Stage::id);
     if (was_read) continue;
     auto stage = StoredStage::open(state, info.id, std::chrono::milliseconds::zero());
     const auto read = stage ? stage->load() : fail(stage.error());
@@ -572,8 +566,7 @@ Error not_rescued(const Error& why, const std::string& name) {
   if (why.kind != ErrorKind::kNotFound) return why;
   return {
       ErrorKind::kNotFound, "rescue.nothing",
-      "nothing is rescued as '" + printable_line(name) + "'; `galley rescue list` shows what is",
-      "", 0};
+      "nothing is rescued as '" + printable_line(name) + "'; `galley rescue list` shows what is"};
 }
 
 }  // namespace
@@ -593,7 +586,7 @@ Result<void> drop_rescued(const Workspace& workspace, const std::string& name) {
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
   GALLEY_ASSIGN(const FileStat there, (*directory)->stat(path));
   if (there.kind == FileKind::kAbsent) {
-    return fail(not_rescued(Error{ErrorKind::kNotFound, "", "", "", 0}, name));
+    return fail(not_rescued(Error{ErrorKind::kNotFound, "", ""}, name));
   }
   return remove_tree(**directory, path);
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/file_mode.h"
 #include "engine/pipeline/custom_tools.h"
 #include "staging/fs/disk_directory.h"
@@ -50,9 +51,7 @@ Result<void> trust_mcp_server(const UserSettings& settings, const std::string& r
   document["root"] = root;
   const std::string text = json_text(document) + "\n";
   GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(settings, root));
-  const bool is_new = std::none_of(kept.begin(), kept.end(), [&](const TrustedMcpServer& other) {
-    return other.name == server.name;
-  });
+  const bool is_new = !contains(kept, server.name, &TrustedMcpServer::name);
   if (text.size() > TrustedMcpServer::kMaxRecordBytes ||
       (is_new && kept.size() >= kMaxMcpServers)) {
     return fail(ErrorKind::kQuota, "limit.mcp_record",
@@ -82,17 +81,14 @@ Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& se
     GALLEY_ASSIGN(auto server, read_server_record(**home, entry.name, root));
     if (server) all.push_back(*std::move(server));
   }
-  std::sort(all.begin(), all.end(),
-            [](const TrustedMcpServer& a, const TrustedMcpServer& b) { return a.name < b.name; });
+  std::ranges::sort(all, {}, &TrustedMcpServer::name);
   return all;
 }
 
 Result<bool> forget_mcp_server(const UserSettings& settings, const std::string& root,
                                std::string_view name) {
   GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(settings, root));
-  const bool is_kept = std::any_of(kept.begin(), kept.end(), [&](const TrustedMcpServer& server) {
-    return server.name == name;
-  });
+  const bool is_kept = contains(kept, name, &TrustedMcpServer::name);
   if (!is_kept) return false;
   GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_folder(settings, root)));
   GALLEY_ASSIGN(const RelPath place, RelPath::parse(file_of(name)));

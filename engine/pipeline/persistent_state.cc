@@ -27,8 +27,7 @@ Result<std::vector<std::string>> PersistentState::open(bool recovers) {
   if (place_->tree != nullptr && place_->branch() == nullptr) {
     doubt_ = Error{ErrorKind::kRefused, "workspace.tree",
                    "this workspace shows a read-only tree: nothing is stored or committed in it. "
-                   "Take the diff of the transaction, or begin it where the files are",
-                   "", 0};
+                   "Take the diff of the transaction, or begin it where the files are"};
     return notices;
   }
   {

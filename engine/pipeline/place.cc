@@ -5,7 +5,6 @@
 
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/trust.h"
-#include "engine/policy/config.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/user_state.h"
 

@@ -61,8 +61,7 @@ ordered_json moved_to(const ordered_json& value, const std::string& old_root,
 bool has_text(const ordered_json& value, std::string_view part) {
   if (value.is_string()) return value.get_ref<const std::string&>().find(part) != std::string::npos;
   if (!value.is_structured()) return false;
-  return std::any_of(value.begin(), value.end(),
-                     [&](const ordered_json& item) { return has_text(item, part); });
+  return std::ranges::any_of(value, [&](const ordered_json& item) { return has_text(item, part); });
 }
 
 /// Returns the fields of a result that are compared.

@@ -1,7 +1,6 @@
 #include "engine/pipeline/run_capture.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <string>
 #include <utility>
@@ -55,10 +54,6 @@ Result<Bases> bases_of(const RunFolder& folder, const RunNote& note, const State
   return bases;
 }
 
-bool has_content(const Node& node) {
-  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-}
-
 /// The contents of a stage, and the pre-images in the history. A pre-image is copied to the stage
 /// when it is first read, for the diff, renames and merges.
 class WithPreImages final : public ContentStore {
@@ -68,7 +63,7 @@ class WithPreImages final : public ContentStore {
       : stage_(std::move(stage)), state_(state) {
     for (const auto& [path, id] : bases.pre_images) {
       const Node& node = bases.entries.at(path).before;
-      if (has_content(node)) sources_.emplace(node.content, id);
+      if (is_file_or_link(node)) sources_.emplace(node.content, id);
     }
   }
 
@@ -248,7 +243,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
     if (!capture.report.refused.empty()) return capture;
     for (const auto& [path, entry] : overlay.entries()) {
       if (entry.before == entry.now) continue;
-      if (bases.pre_images.contains(path) && has_content(entry.before)) {
+      if (bases.pre_images.contains(path) && is_file_or_link(entry.before)) {
         GALLEY_TRY(contents->get(entry.before.content));
       }
       capture.entries.emplace(path, entry);
@@ -283,7 +278,7 @@ Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
     GALLEY_ASSIGN(const bool is_held, holds(*upper, path));
     if (!is_held) {
       bases.entries.erase(path);
-    } else if (has_content(before)) {
+    } else if (is_file_or_link(before)) {
       GALLEY_TRY(contents.get(before.content));
     }
   }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/contains.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/agent_session.h"
@@ -57,10 +58,10 @@ Result<std::vector<OpenWork>> open_work(WorkspaceState& state, std::vector<std::
     found.push_back({info.id, about->session, run ? run->session() : "", about->agent,
                      about->begun_ns, std::max(about->begun_ns, info.mtime_ns), *std::move(paths)});
   }
-  std::sort(found.begin(), found.end(), [](const OpenWork& a, const OpenWork& b) {
+  std::ranges::sort(found, [](const OpenWork& a, const OpenWork& b) {
     return std::tie(a.begun_ns, a.tx) < std::tie(b.begun_ns, b.tx);
   });
-  std::sort(damaged.begin(), damaged.end());
+  std::ranges::sort(damaged);
   return found;
 }
 
@@ -87,10 +88,9 @@ std::vector<SessionActivity> sessions_of(const std::vector<OpenWork>& open,
     session.active_ns = std::max(session.active_ns, one.changed_ns);
     session.open.push_back(one);
   }
-  std::stable_sort(
-      sessions.begin(), sessions.end(), [](const SessionActivity& a, const SessionActivity& b) {
-        return std::tuple(a.open.empty(), -a.active_ns) < std::tuple(b.open.empty(), -b.active_ns);
-      });
+  std::ranges::stable_sort(sessions, [](const SessionActivity& a, const SessionActivity& b) {
+    return std::tuple(a.open.empty(), -a.active_ns) < std::tuple(b.open.empty(), -b.active_ns);
+  });
   return sessions;
 }
 
@@ -164,7 +164,7 @@ class Overlaps {
       const auto found = staged_.find(path);
       if (found == staged_.end()) continue;
       const auto& works = found->second;
-      const bool is_later = std::any_of(works.begin(), works.end(), [&](const OpenWork* work) {
+      const bool is_later = std::ranges::any_of(works, [&](const OpenWork* work) {
         return work->begun_ns < commit.time_ns && !is_by(commit, *work);
       });
       if (is_later) add_committed(path, commit);
@@ -180,9 +180,8 @@ class Overlaps {
     }
     for (const auto& [path, list] : by_path) {
       for (const TxSummary* one : list) {
-        const bool is_one = std::any_of(list.begin(), list.end(), [&](const TxSummary* other) {
-          return turns.are_parallel(*one, *other);
-        });
+        const bool is_one = std::ranges::any_of(
+            list, [&](const TxSummary* other) { return turns.are_parallel(*one, *other); });
         if (is_one) add_committed(path, *one);
       }
     }
@@ -198,8 +197,7 @@ class Overlaps {
   void add_committed(const RelPath& path, const TxSummary& commit) {
     const std::string id = commit.id.str();
     auto& committed = at(path).committed;
-    const bool is_known = std::any_of(committed.begin(), committed.end(),
-                                      [&](const PathAuthor& one) { return one.id == id; });
+    const bool is_known = contains(committed, id, &PathAuthor::id);
     if (!is_known) committed.push_back({commit.session, commit.agent, id});
   }
 

@@ -83,7 +83,7 @@ using nlohmann::ordered_json;
 
 Error tools_by_agent() {
   return {ErrorKind::kRefused, "tool.by_agent",
-          "only a person may add or remove tools: leave out --agent", "", 0};
+          "only a person may add or remove tools: leave out --agent"};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.h"
 #include "engine/calls/action.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/tool_names.h"
@@ -30,13 +31,13 @@ namespace {
 Result<void> check_all_used(const std::map<RelPath, Resolution>& resolutions,
                             const PartialRebase& plan) {
   for (const auto& [path, resolution] : resolutions) {
-    const bool is_used = std::any_of(
-        plan.fits.merged.begin(), plan.fits.merged.end(), [&path = path](const MergedPath& merged) {
+    const bool is_used =
+        std::ranges::any_of(plan.fits.merged, [&path = path](const MergedPath& merged) {
           return merged.path == path && merged.how.starts_with("resolved");
         });
     if (is_used) continue;
     // Another conflict may have held the change back.
-    const bool is_left = std::find(plan.left.begin(), plan.left.end(), path) != plan.left.end();
+    const bool is_left = contains(plan.left, path);
     return fail(ErrorKind::kUsage, "resolve.no_conflict",
                 "'" + path.str() +
                     (is_left ? "' cannot be resolved before the conflicts that it depends on"
@@ -130,7 +131,7 @@ class ViewSync {
   Overlay::Entries move(const Proposal& rebased, ContentStore& store, Result<void>& failed,
                         std::vector<RelPath>& skipped) {
     Overlay::Entries bases;
-    std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) {
+    std::ranges::sort(moves_, [](const Move& a, const Move& b) {
       const bool is_removal = a.wanted.kind == FileKind::kAbsent;
       if (is_removal != (b.wanted.kind == FileKind::kAbsent)) return is_removal;
       return is_removal ? b.path < a.path : a.path < b.path;
@@ -159,7 +160,7 @@ class ViewSync {
       if (!is_expected) return std::optional<Overlay::Entry>();
     }
     GALLEY_ASSIGN(const Content base, bytes_of(move.path, move.base, rebased));
-    if (has_content(move.base)) GALLEY_TRY(store.keep(move.base.content, base));
+    if (is_file_or_link(move.base)) GALLEY_TRY(store.keep(move.base.content, base));
     Content bytes = base;
     if (move.wanted != move.base) {
       GALLEY_ASSIGN(bytes, bytes_of(move.path, move.wanted, rebased));
@@ -185,16 +186,12 @@ class ViewSync {
   }
 
   Result<Content> bytes_of(const RelPath& path, const Node& node, const Proposal& rebased) {
-    if (!has_content(node)) return std::make_shared<const std::string>();
+    if (!is_file_or_link(node)) return std::make_shared<const std::string>();
     auto known = rebased.content(node);
     if (known) return known;
     if (node.kind == FileKind::kRegular) return disk_.read(path);
     GALLEY_ASSIGN(std::string target, disk_.read_link(path));
     return std::make_shared<const std::string>(std::move(target));
-  }
-
-  static bool has_content(const Node& node) {
-    return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
   }
 
   const OpenView* view_;
@@ -302,9 +299,7 @@ Result<InnerTransaction::SyncedRun> InnerTransaction::sync_run() {
         sync.move(plan.fits.proposal, *state_->overlay.store(), failed, done.skipped);
     if (!moved.empty()) GALLEY_TRY(set_bases(folder, place, moved));
     GALLEY_TRY(failed);
-    const auto is_skipped = [&](const RelPath& path) {
-      return std::find(done.skipped.begin(), done.skipped.end(), path) != done.skipped.end();
-    };
+    const auto is_skipped = [&](const RelPath& path) { return contains(done.skipped, path); };
     std::erase_if(done.taken, is_skipped);
     done.merged = std::move(plan.fits.merged);
     std::erase_if(done.merged, [&](const MergedPath& one) { return is_skipped(one.path); });

@@ -30,14 +30,11 @@ std::optional<Error> first_misfit(const EditOutcome& outcome) {
     return Error{ErrorKind::kConflict, failure.reason, failure.message, file.path, 0};
   }
   if (!outcome.unmatched.empty()) {
-    return Error{ErrorKind::kUsage,
-                 "edit.unknown_path",
-                 "nothing in this edit is named '" + outcome.unmatched.front() + "'",
-                 {},
-                 0};
+    return Error{ErrorKind::kUsage, "edit.unknown_path",
+                 "nothing in this edit is named '" + outcome.unmatched.front() + "'"};
   }
   if (outcome.is_complete) return {};
-  return Error{ErrorKind::kConflict, "patch.does_not_apply", describe(outcome), {}, 0};
+  return Error{ErrorKind::kConflict, "patch.does_not_apply", describe(outcome)};
 }
 
 ErrorKind kind_of(ToolErrorCode code) {
@@ -84,7 +81,7 @@ Result<EditOutcome> EditResult::outcome() const {
 
 CallResult::CallResult(ToolResult result) {
   if (result.error) {
-    error_ = Error{kind_of(result.error->code), result.error->reason, result.error->message, {}, 0};
+    error_ = Error{kind_of(result.error->code), result.error->reason, result.error->message};
   }
   result_ = std::make_shared<const ToolResult>(std::move(result));
 }

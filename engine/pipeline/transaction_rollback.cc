@@ -60,9 +60,7 @@ Result<std::vector<std::string>> Transaction::rollback_execution(const std::stri
   const Effect effect = [&](AuditEvent& event) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());
     GALLEY_ASSIGN(const std::vector<StagedStep> steps, state_->all_steps());
-    const auto step = std::find_if(steps.begin(), steps.end(), [&](const StagedStep& one) {
-      return one.execution_id == execution;
-    });
+    const auto step = std::ranges::find(steps, execution, &StagedStep::execution_id);
     if (step == steps.end()) {
       return fail(ErrorKind::kNotFound, "rollback.unknown_execution",
                   "no call of this transaction that changed something has the id '" + execution +

@@ -39,7 +39,7 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
   message += is_live ? "\nfix it in the run"
                      : "\nit is kept; fix it with: galley run --resume " + tx +
                            " -- sh, or drop all of it with: galley rollback --tx " + tx;
-  return {ErrorKind::kRefused, "run.cannot_stage", message, "", 0};
+  return {ErrorKind::kRefused, "run.cannot_stage", message};
 }
 
 RunReport report_of(const RunNote& note, const RunCapture& capture) {
@@ -150,8 +150,7 @@ StagedStep step_of(const RunNote& note, const Overlay::Entries& basis,
   for (const auto& [path, entry] : basis) {
     if (!captured.contains(path)) add(path, entry.now, entry.before);
   }
-  std::sort(step.changes.begin(), step.changes.end(),
-            [](const Change& a, const Change& b) { return a.path < b.path; });
+  std::ranges::sort(step.changes, {}, &Change::path);
   return step;
 }
 

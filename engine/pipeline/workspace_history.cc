@@ -70,15 +70,6 @@ UndoOptions without_markers(const WorkspaceState& workspace, UndoOptions options
 
 }  // namespace
 
-Result<History> history_of(WorkspaceState& workspace, std::string_view verb) {
-  if (workspace.persistent.doubt()) return *workspace.persistent.doubt();
-  GALLEY_TRY(workspace.persistent.refresh());
-  if (workspace.persistent.state() != nullptr) return History(*workspace.persistent.state());
-  return fail(ErrorKind::kNotFound, "history.empty",
-              "nothing to " + std::string(verb) + " yet: nothing was committed in '" +
-                  workspace.place.path + "'");
-}
-
 Result<CommitOutcome> Workspace::undo(std::string_view id, const UndoOptions& options,
                                       const TransactionOptions& who) {
   GALLEY_ASSIGN(const History history, state_->persistent.history("undo"));

@@ -108,7 +108,7 @@ Result<std::vector<StageStatus>> open_stages(WorkspaceState& workspace, RunChang
     }
     found.push_back(std::move(status));
   }
-  std::sort(found.begin(), found.end(), [](const StageStatus& a, const StageStatus& b) {
+  std::ranges::sort(found, [](const StageStatus& a, const StageStatus& b) {
     return std::tie(a.begun_ns, a.id) < std::tie(b.begun_ns, b.id);
   });
   return found;
@@ -183,8 +183,7 @@ Result<bool> has_own_transaction(const Workspace& workspace, const std::string& 
     return !id.empty();
   }
   GALLEY_ASSIGN(const auto open, open_stages(WorkspaceAccess::of(workspace), RunChanges::kSkip));
-  return std::any_of(open.begin(), open.end(),
-                     [&](const StageStatus& stage) { return stage.is_own(agent); });
+  return std::ranges::any_of(open, [&](const StageStatus& stage) { return stage.is_own(agent); });
 }
 
 Result<std::string> transaction_of_session(const Workspace& workspace, const std::string& agent,

@@ -132,7 +132,7 @@ Result<void> Workspace::confirm(const std::string& id, const std::string& by,
   event.input = std::make_shared<const nlohmann::ordered_json>(
       nlohmann::ordered_json{{"call", call.id.hex()}, {"agent", call.question.agent}});
   const Error no_agent{ErrorKind::kRefused, "approval.by_agent",
-                       "only a person may approve: leave out --agent", "", 0};
+                       "only a person may approve: leave out --agent"};
   GALLEY_TRY(record_person_decision(state_->rules, state_->persistent, who, std::move(event),
                                     no_agent, [] { return Result<void>(); }));
   return asked.give(call, by, now);
