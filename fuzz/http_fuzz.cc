@@ -20,7 +20,8 @@ constexpr const char* kToken = "0123456789abcdef";
 
 void check_whole(std::string_view bytes, const HttpRequest& request) {
   GALLEY_CHECK(request.target.starts_with('/'));
-  GALLEY_CHECK(bytes.ends_with(request.body));
+  const bool is_chunked = request.headers.contains("transfer-encoding");
+  GALLEY_CHECK(is_chunked || bytes.ends_with(request.body));
   GALLEY_CHECK(request.body.size() <= kMaxBody);
   const HttpParse shorter = parse_http(bytes.substr(0, bytes.size() - 1), {kMaxBody, {}});
   GALLEY_CHECK(!shorter.request && shorter.status == 0);

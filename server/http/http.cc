@@ -9,18 +9,28 @@ namespace galley {
 namespace {
 
 constexpr int kBadRequest = 400;
-constexpr int kLengthRequired = 411;
 constexpr int kTooLarge = 413;
+constexpr int kNotImplemented = 501;
+constexpr std::string_view kLineEnd = "\r\n";
+constexpr const char* kBadChunk = "a chunk of the body is not one of HTTP/1.1";
 constexpr std::string_view kTokenLetters =
     "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// A client that sends `Expect: 100-continue` waits for this line.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-HttpParse refused(int status) { return {std::nullopt, status}; }
+HttpParse refused(int status, std::string why = "this is not a request of HTTP/1.1") {
+  return {std::nullopt, status, 0, {}, std::move(why)};
+}
 
 bool is_visible(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+/// Whether a line has no control character except tabs.
+bool is_clean(std::string_view line) {
+  return std::none_of(line.begin(), line.end(),
+                      [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f; });
 }
 
 /// METHOD TARGET HTTP/1.1
@@ -41,22 +51,74 @@ bool read_header(std::string_view line, HttpRequest& request) {
   const std::string name = to_lower(line.substr(0, colon));
   if (name.find_first_not_of(kTokenLetters) != std::string::npos) return false;
   const std::string_view value = trim(line.substr(colon + 1), kSpaceAndTab);
-  const bool is_clean = std::none_of(value.begin(), value.end(), [](char c) {
-    return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f;
-  });
-  return is_clean && request.headers.emplace(name, value).second;
+  return is_clean(value) && request.headers.emplace(name, value).second;
 }
 
 bool read_head(std::string_view head, HttpRequest& request) {
   bool is_first = true;
   while (!head.empty()) {
-    const size_t end = std::min(head.find("\r\n"), head.size());
+    const size_t end = std::min(head.find(kLineEnd), head.size());
     const std::string_view line = head.substr(0, end);
     if (!(is_first ? read_first_line(line, request) : read_header(line, request))) return false;
     is_first = false;
-    head.remove_prefix(std::min(end + 2, head.size()));
+    head.remove_prefix(std::min(end + kLineEnd.size(), head.size()));
   }
   return !is_first;
+}
+
+/// Reads the size of a body or a chunk. Returns the status to send if it is not one; else 0.
+int read_size(std::string_view text, int base, size_t& size) {
+  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), size, base);
+  if (code == std::errc::result_out_of_range) return kTooLarge;
+  return code == std::errc() && rest == text.data() + text.size() ? 0 : kBadRequest;
+}
+
+/// Takes a line of a chunked body from `rest`. Returns a result if there is none.
+std::optional<HttpParse> take_line(std::string_view& rest, size_t& framing,
+                                   std::string_view& line) {
+  const size_t end = rest.substr(0, framing).find(kLineEnd);
+  if (end == std::string_view::npos) {
+    return rest.size() < framing ? HttpParse{{}, 0, 1} : refused(kTooLarge);
+  }
+  line = rest.substr(0, end);
+  rest.remove_prefix(end + kLineEnd.size());
+  framing -= end + kLineEnd.size();
+  return is_clean(line) ? std::nullopt : std::optional(refused(kBadRequest, kBadChunk));
+}
+
+/// Reads a chunked body (RFC 9112 7.1). Ignores extensions and trailers. The result has neither a
+/// status nor missing bytes if `body` is complete.
+HttpParse read_chunks(std::string_view rest, size_t max_bytes, std::string& body) {
+  constexpr std::string_view kLastChunk = "0\r\n\r\n";
+  size_t framing = kMaxChunkFramingBytes;
+  std::vector<std::string_view> chunks;
+  std::string_view line;
+  size_t total = 0;
+  while (true) {
+    if (auto early = take_line(rest, framing, line)) return *std::move(early);
+    const size_t digits = std::min(line.find_first_of(" \t;"), line.size());
+    size_t size = 0;
+    if (const int status = read_size(line.substr(0, digits), 16, size); status != 0) {
+      return refused(status, kBadChunk);
+    }
+    const std::string_view extension = trim(line.substr(digits), kSpaceAndTab);
+    if (digits < line.size() && !extension.starts_with(';')) return refused(kBadRequest, kBadChunk);
+    if (size == 0) break;
+    if (size > max_bytes - total) return refused(kTooLarge);
+    const size_t needed = size + kLineEnd.size();
+    if (rest.size() < needed) return {{}, 0, needed - rest.size() + kLastChunk.size()};
+    if (rest.substr(size, kLineEnd.size()) != kLineEnd) return refused(kBadRequest, kBadChunk);
+    chunks.push_back(rest.substr(0, size));
+    rest.remove_prefix(needed);
+    total += size;
+  }
+  do {
+    if (auto early = take_line(rest, framing, line)) return *std::move(early);
+  } while (!line.empty());
+  if (!rest.empty()) return refused(kBadRequest);  // the client must wait for our answer
+  body.reserve(total);
+  for (const std::string_view chunk : chunks) body += chunk;
+  return {};
 }
 
 std::string_view reason_of(int status) {
@@ -79,14 +141,14 @@ std::string_view reason_of(int status) {
       return "Not Acceptable";
     case 409:
       return "Conflict";
-    case kLengthRequired:
-      return "Length Required";
     case 413:
       return "Content Too Large";
     case 415:
       return "Unsupported Media Type";
     case 500:
       return "Internal Server Error";
+    case kNotImplemented:
+      return "Not Implemented";
     case 503:
       return "Service Unavailable";
     default:
@@ -109,20 +171,29 @@ HttpParse parse_http(std::string_view bytes, const HttpRules& rules) {
   }
   HttpRequest request;
   if (!read_head(bytes.substr(0, end), request)) return refused(kBadRequest);
-  if (request.headers.count("transfer-encoding") != 0) return refused(kLengthRequired);
-  const std::string length = request.header("content-length");
+  const bool is_chunked = request.headers.contains("transfer-encoding");
+  if (is_chunked && request.headers.contains("content-length")) {
+    return refused(kBadRequest, "a request has Content-Length or Transfer-Encoding, not both");
+  }
+  if (is_chunked && to_lower(request.header("transfer-encoding")) != "chunked") {
+    return refused(kNotImplemented, "the only Transfer-Encoding that is read is chunked");
+  }
   size_t size = 0;
-  if (!length.empty()) {
-    const auto [rest, code] = std::from_chars(length.data(), length.data() + length.size(), size);
-    if (code == std::errc::result_out_of_range) return refused(kTooLarge);
-    if (code != std::errc() || rest != length.data() + length.size()) return refused(kBadRequest);
+  if (const std::string length = request.header("content-length"); !length.empty()) {
+    if (const int status = read_size(length, 10, size); status != 0) return refused(status);
   }
   if (size > rules.max_body_bytes) return refused(kTooLarge);
   const std::string_view body = bytes.substr(end + kEnd.size());
   const bool expects = to_lower(request.header("expect")) == "100-continue" && body.empty();
-  const bool is_unknown = expects || size > kMaxUnknownBodyBytes;
+  const bool is_unknown = expects || is_chunked || size > kMaxUnknownBodyBytes;
   const bool is_awaited = !is_unknown || !rules.admits || rules.admits(request);
   if (!is_awaited) return {std::move(request), 0};
+  if (is_chunked) {
+    HttpParse chunked = read_chunks(body, rules.max_body_bytes, request.body);
+    if (expects) chunked.interim = kContinue;
+    if (chunked.status != 0 || chunked.missing > 0) return chunked;
+    return {std::move(request), 0};
+  }
   if (body.size() < size) return {{}, 0, size - body.size(), expects ? kContinue : ""};
   if (body.size() > size) return refused(kBadRequest);  // the client must wait for our answer
   request.body = body;

@@ -14,6 +14,8 @@ namespace galley {
 inline constexpr size_t kMaxHttpHeadBytes = size_t{16} << 10U;  ///< head of a request
 /// Body of a request whose sender is not known to have the right to send it.
 inline constexpr size_t kMaxUnknownBodyBytes = size_t{64} << 10U;
+/// Of one chunked body: the lines with the sizes of its chunks, and its trailers.
+inline constexpr size_t kMaxChunkFramingBytes = size_t{64} << 10U;
 
 /// A request to a server of Galley.
 struct HttpRequest {
@@ -35,7 +37,7 @@ struct HttpResponse {
 /// What a server accepts.
 struct HttpRules {
   size_t max_body_bytes = 0;
-  /// Whether the server will answer the request with this head. If not, a body above
+  /// Whether the server will answer the request with this head. If not, a body that is chunked or above
   /// kMaxUnknownBodyBytes is not waited for.
   std::function<bool(const HttpRequest& head)> admits;
 };
@@ -47,10 +49,11 @@ struct HttpParse {
   size_t missing = 0;                  ///< bytes that a valid request lacks at least
   /// To send at once, because the client waits for it with its body; may be empty.
   std::string_view interim = {};
+  std::string why = {};  ///< of an invalid request
 };
 
-/// Reads an HTTP/1.1 request (RFC 9112) with a Content-Length or without a body. It refuses
-/// everything that a browser or a client of our servers does not send: other versions, transfer
+/// Reads an HTTP/1.1 request (RFC 9112) with a Content-Length, a chunked body or none. It refuses
+/// everything that a browser or a client of our servers does not send: other versions and transfer
 /// encodings, repeated headers, folded lines.
 [[nodiscard]] HttpParse parse_http(std::string_view bytes, const HttpRules& rules);
 

@@ -29,7 +29,6 @@ constexpr int kNotFound = 404;
 constexpr int kWrongMethod = 405;
 constexpr int kNotAcceptable = 406;
 constexpr int kConflict = 409;
-constexpr int kLengthRequired = 411;
 constexpr int kTooLarge = 413;
 constexpr int kWrongType = 415;
 constexpr int kUnavailable = 503;
@@ -179,10 +178,10 @@ void McpHttpDoor::take(const LocalListener::Event& event) {
   HttpResponse response;
   if (!parsed.request) {
     const bool is_large = parsed.status == kTooLarge;
-    response = refused(parsed.status, is_large ? "a head has at most 16 KiB, a message 16 MiB"
-                                      : parsed.status == kLengthRequired
-                                          ? "send the message with Content-Length"
-                                          : "this is not a request of HTTP/1.1");
+    response =
+        refused(parsed.status, is_large ? "a head has at most 16 KiB, a message 16 MiB, the lines "
+                                          "between its chunks 64 KiB"
+                                        : parsed.why);
   } else if (is_admitted(*parsed.request)) {
     return answer({*parsed.request, event.connection});
   } else {

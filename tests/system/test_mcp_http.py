@@ -368,7 +368,9 @@ class WrongRequests(HttpCase):
             (400, {"headers": {"MCP-Protocol-Version": STATELESS}}, VERSION_KEY),
             (404, {"headers": {"Mcp-Session-Id": "0" * 32}}, "initialize"),
             (400, {"headers": {"Mcp-Session-Id": session, "MCP-Protocol-Version": "2024-01-01"}}, "MCP-Protocol-Version"),
-            (411, {"headers": {"Transfer-Encoding": "chunked"}, "body": None}, "Content-Length"),
+            (200, {"body": iter([hello[:9].encode(), hello[9:].encode()])}, "serverInfo"),  # sent in chunks
+            (400, {"headers": {"Transfer-Encoding": "chunked", "Content-Length": "5"}, "body": b"0\r\n\r\n"}, "Content-Length"),
+            (501, {"headers": {"Transfer-Encoding": "gzip"}, "body": b"x"}, "chunked"),
             (413, {"headers": {"Content-Length": str((16 << 20) + 1)}, "body": None}, "16 MiB"),
             (413, {"headers": {"X": "x" * 20_000}}, "16 KiB"),
         )

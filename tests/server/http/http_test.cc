@@ -35,10 +35,87 @@ TEST(Http, RequestsThatBrowsersDoNotSendAreRefused) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\n" + host + host + "\r\n"), 400);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nA b: c\r\n\r\n"), 400);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n"), 400);
-  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 411);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nContent-Length: 1\r\n\r\nab"), 400);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nA: b\x01\r\n\r\n"), 400);
+}
+
+constexpr std::string_view kChunked = "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n";
+
+TEST(Http, AChunkedBodyIsReadOnlyWhenItIsComplete) {
+  const std::string text = std::string(kChunked) +
+                           "3\r\nabc\r\n00A ; x=\"y;z\"\r\n\r\n34567890\r\n0\r\nTrailer: t\r\n\r\n";
+  for (size_t size = 0; size < text.size(); ++size) {
+    const HttpParse part = parsed(std::string_view(text).substr(0, size));
+    EXPECT_FALSE(part.request) << size;
+    EXPECT_EQ(part.status, 0) << size;
+    EXPECT_GT(part.missing, 0U) << size;
+    EXPECT_LE(part.missing, text.size() - size) << size;
+  }
+  const HttpParse whole = parsed(text);
+  ASSERT_TRUE(whole.request);
+  EXPECT_EQ(whole.request->body, "abc\r\n34567890");
+  EXPECT_EQ(whole.request->header("trailer"), "");
+  EXPECT_EQ(status_of(text + "x"), 400);
+  const HttpParse empty = parsed(std::string(kChunked) + "0\r\n\r\n");
+  ASSERT_TRUE(empty.request);
+  EXPECT_EQ(empty.request->body, "");
+}
+
+TEST(Http, AWrongChunkIsRefused) {
+  for (const std::string wrong :
+       {"\r\n", "g\r\n", "-1\r\n", "+1\r\n", "0x1\r\n", " 1\r\n", "1 \r\n", "1 1\r\n", "1\n;\r\n",
+        "1;\n\r\n", "1;\r;\r\n", "1\r\nab\r\n", "1\r\na\nb", "1\r\na0\r\n\r\n", "0\r\nA: b\n\r\n",
+        "0\r\nA: \x01\r\n"}) {
+    EXPECT_EQ(status_of(std::string(kChunked) + wrong), 400) << wrong;
+  }
+}
+
+TEST(Http, TheLengthOfABodyIsStatedInOneWay) {
+  const auto status = [](const std::string& fields) {
+    return status_of("POST / HTTP/1.1\r\n" + fields + "\r\n0\r\n\r\n");
+  };
+  EXPECT_EQ(status("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"), 400);
+  EXPECT_EQ(status("Transfer-Encoding: chunked\r\nContent-Length:\r\n"), 400);
+  EXPECT_EQ(status("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"), 400);
+  for (const char* coding : {"gzip", "gzip, chunked", "chunked, chunked", "identity", ""}) {
+    EXPECT_EQ(status("Transfer-Encoding: " + std::string(coding) + "\r\n"), 501) << coding;
+  }
+}
+
+// Limit: kMaxChunkFramingBytes of server/http/http.h
+TEST(Http, AChunkedBodyIsBounded) {
+  const std::string head(kChunked);
+  const auto is_awaited = [](const std::string& bytes) {
+    const HttpParse parse = parsed(bytes);
+    return !parse.request && parse.status == 0;
+  };
+  EXPECT_TRUE(is_awaited(head + "3e8\r\n"));
+  EXPECT_EQ(status_of(head + "3e9\r\n"), 413);
+  EXPECT_EQ(status_of(head + "1\r\na\r\n3e8\r\n"), 413);
+  EXPECT_EQ(status_of(head + "ffffffffffffffff\r\n"), 413);
+  EXPECT_EQ(status_of(head + "1\r\na\r\nffffffffffffffff\r\n"), 413);
+  EXPECT_EQ(status_of(head + std::string(30, 'f') + "\r\n"), 413);
+  const std::string most(kMaxChunkFramingBytes - 20, 'x');
+  for (const std::string start : {"1;", "1\r\na\r\n0\r\nA:", "0\r\nA: b\r\nB:"}) {
+    EXPECT_TRUE(is_awaited(head + start)) << start;
+    EXPECT_EQ(status_of(head + start + most + std::string(25, 'x')), 413) << start;
+  }
+  EXPECT_TRUE(is_awaited(head + "1;" + most));
+  std::string many = head;
+  while (many.size() < head.size() + 3 * kMaxChunkFramingBytes) many += "1\r\na\r\n";
+  EXPECT_EQ(parse_http(many, {many.size(), {}}).status, 413);
+}
+
+TEST(Http, AChunkedBodyIsNotWaitedForIfTheHeadIsRefused) {
+  const HttpParse refused =
+      parse_http(kChunked, {kMaxBody, [](const HttpRequest&) { return false; }});
+  ASSERT_TRUE(refused.request);
+  EXPECT_EQ(refused.request->body, "");
+  const std::string expecting =
+      "POST / HTTP/1.1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(parsed(expecting).interim, "HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_EQ(parsed(expecting + "1").interim, "");
 }
 
 // Limit: kMaxHttpHeadBytes of server/http/http.h
