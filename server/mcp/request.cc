@@ -93,7 +93,8 @@ bool McpServer::Request::wait_for_answers() {
   return true;
 }
 
-/// Sends the question and waits; returns `null` without an answer.
+/// Sends the question and waits; returns `null` without an answer. A client that is still there is
+/// told that the question is withdrawn, since it may show it to a person.
 json McpServer::Request::wait_for_answer(std::string_view method, const ordered_json& params) {
   if (!client_can(capability_for(method))) return nullptr;
   std::unique_lock lock(server_->mutex_);
@@ -114,6 +115,12 @@ json McpServer::Request::wait_for_answer(std::string_view method, const ordered_
   const Question question = std::move(server_->questions_.at(id));
   server_->questions_.erase(id);
   if (!task_->is_guest) server_->asking_lanes_.erase(lane);
+  const bool is_withdrawn = !question.is_answered && !server_->is_over_;
+  lock.unlock();
+  if (is_withdrawn) {
+    const ordered_json which = {{"requestId", to_json(id)}};
+    server_->send({notification_line("notifications/cancelled", which), task_->origin.stream});
+  }
   return question.is_answered ? question.answer : json(nullptr);
 }
 

@@ -97,6 +97,9 @@ class OpenQuestions(McpCase):
         client, commit = self.asked()
         client.tell("notifications/cancelled", {"requestId": commit})
         self.assertIn("deploy/x", self.text(client.call("galley_status")))
+        question = {"requestId": client.questions[0]["id"]}
+        wait_until(lambda: [one["params"] for one in client.notifications if one["method"] == "notifications/cancelled"] == [question])
+        self.answer(client, self.YES)
         self.assertTrue(client.call("galley_log")["structuredContent"]["commits"] == [])
 
 

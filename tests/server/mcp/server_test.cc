@@ -134,6 +134,43 @@ TEST_F(McpServerFacts, AQuestionInTheHandshakeEraWaitsForItsAnswer) {
   take({{"jsonrpc", "2.0"}, {"id", question["id"]}, {"result", {{"action", "decline"}}}});
 }
 
+TEST_F(McpServerFacts, TheQuestionOfACancelledRequestIsWithdrawn) {
+  Door asked_twice;
+  std::atomic<int> asks = 0;
+  std::vector<ordered_json> answers;
+  features.work = [&](McpRequest& asked) -> McpAnswer {
+    answers.emplace_back(*asked.ask("who", "elicitation/create", {{"message", "who?"}}));
+    if (++asks == 1) asked_twice.open();
+    return ordered_json{{"said", answers.back()}};
+  };
+  const auto is_question = [](const json& message) {
+    return message.value("method", "") == "elicitation/create";
+  };
+  shake_hands({{"elicitation", json::object()}});
+  take(call(1));
+  const json first = wait_for(is_question);
+  take({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 1}}}});
+  asked_twice.pass();
+  const auto withdrawn = [&](const json& id) {
+    const std::lock_guard lock(mutex);
+    return std::count_if(said.begin(), said.end(), [&](const json& message) {
+      return message.value("method", "") == "notifications/cancelled" &&
+             message["params"]["requestId"] == id;
+    });
+  };
+  EXPECT_EQ(withdrawn(first["id"]), 1);
+  take(call(2));
+  const json second = wait_for(
+      [&](const json& message) { return is_question(message) && message["id"] != first["id"]; });
+  take({{"jsonrpc", "2.0"}, {"id", first["id"]}, {"result", {{"action", "accept"}}}});
+  take({{"jsonrpc", "2.0"}, {"id", second["id"]}, {"result", {{"action", "decline"}}}});
+  EXPECT_EQ(answer_to(2)["result"]["said"]["action"], "decline");
+  server.finish();
+  EXPECT_TRUE(answers[0].is_null());
+  EXPECT_EQ(answers_to(1), 0U);
+  EXPECT_EQ(withdrawn(second["id"]), 0);
+}
+
 TEST_F(McpServerFacts, OnlyAClientThatShowsFormsIsAsked) {
   bool can = false;
   features.work = [&](McpRequest& asked) -> McpAnswer {
