@@ -422,7 +422,7 @@ constexpr int64_t kContentTtlMs = 0;
 /// Arguments of a call: an object, empty when there are none.
 std::optional<json> arguments_of(const json& params) {
   const auto found = params.find("arguments");
-  if (found == params.end() || found->is_null()) return json::object();
+  if (found == params.end()) return json::object();
   if (!found->is_object()) return {};
   return *found;
 }

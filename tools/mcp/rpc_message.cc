@@ -66,11 +66,15 @@ std::variant<RpcMessage, BrokenMessage> read_object(json document) {
   message.kind = id ? RpcMessage::Kind::kRequest : RpcMessage::Kind::kNotification;
   if (id) message.id = *id;
   message.method = method->get<std::string>();
-  if (const auto params = document.find("params"); params != document.end()) {
+  const auto params = document.find("params");
+  if (params != document.end() && !params->is_null()) {
     if (!params->is_object()) {
       return BrokenMessage{std::move(id), {rpc::kInvalidParams, "'params' is an object"}};
     }
-    message.params = std::move(*params);
+    // Serializers write null for an optional member that has no value.
+    for (auto& [name, value] : params->items()) {
+      if (!value.is_null()) message.params[name] = std::move(value);
+    }
   }
   return message;
 }

@@ -59,7 +59,8 @@ struct RpcMessage {
   Kind kind = Kind::kNotification;
   RpcId id;                                          ///< of requests and responses
   std::string method;                                ///< of requests and notifications
-  nlohmann::json params = nlohmann::json::object();  ///< an object; empty when absent
+  nlohmann::json params = nlohmann::json::object();  ///< an object; empty when absent;
+                                                     ///< without members that are null
   nlohmann::json result = nullptr;                   ///< of a successful response
   std::optional<RpcError> error;                     ///< of an error response
 };

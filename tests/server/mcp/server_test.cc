@@ -305,6 +305,23 @@ TEST_F(McpServerFacts, ListsComeInPages) {
   }
 }
 
+TEST_F(McpServerFacts, AMemberThatIsNullIsAbsent) {
+  shake_hands();
+  take(request(1, "tools/list", nullptr));
+  EXPECT_EQ(answer_to(1)["result"]["tools"].size(), 1U);
+  take(request(2, "tools/list", {{"cursor", nullptr}, {"_meta", nullptr}}));
+  EXPECT_EQ(answer_to(2)["result"]["tools"].size(), 1U);
+  take(request(3, "tools/call",
+               {{"name", "work"},
+                {"arguments", nullptr},
+                {"inputResponses", nullptr},
+                {"requestState", nullptr}}));
+  EXPECT_TRUE(answer_to(3).contains("result")) << answer_to(3);
+  EXPECT_EQ(features.begun, std::vector<json>{json::object()});
+  take(request(4, "tools/list", json::array()));
+  EXPECT_EQ(answer_to(4)["error"]["code"], rpc::kInvalidParams);
+}
+
 TEST_F(McpServerFacts, AChangeIsReportedOnlyToSubscribers) {
   shake_hands();
   take(request(1, "resources/subscribe", {{"uri", "a:1"}}));
