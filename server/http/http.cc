@@ -1,6 +1,7 @@
 #include "server/http/http.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@ constexpr int kBadRequest = 400;
 constexpr int kTooLarge = 413;
 constexpr int kNotImplemented = 501;
 constexpr std::string_view kLineEnd = "\r\n";
+constexpr const char* kNotHttp = "this is not a request of HTTP/1.1";
 constexpr const char* kBadChunk = "a chunk of the body is not one of HTTP/1.1";
 constexpr std::string_view kTokenLetters =
     "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -19,7 +21,7 @@ constexpr std::string_view kTokenLetters =
 /// A client that sends `Expect: 100-continue` waits for this line.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-HttpParse refused(int status, std::string why = "this is not a request of HTTP/1.1") {
+HttpParse refused(int status, std::string why = kNotHttp) {
   return {std::nullopt, status, 0, {}, std::move(why)};
 }
 
@@ -45,25 +47,40 @@ bool read_first_line(std::string_view line, HttpRequest& request) {
          request.method.find_first_not_of(kTokenLetters) == std::string::npos;
 }
 
-bool read_header(std::string_view line, HttpRequest& request) {
-  const size_t colon = line.find(':');
-  if (colon == std::string_view::npos || colon == 0) return false;
-  const std::string name = to_lower(line.substr(0, colon));
-  if (name.find_first_not_of(kTokenLetters) != std::string::npos) return false;
-  const std::string_view value = trim(line.substr(colon + 1), kSpaceAndTab);
-  return is_clean(value) && request.headers.emplace(name, value).second;
+/// Fields with one value, which must not be joined to a list.
+bool is_single(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kNames = {
+      "host",   "content-length", "transfer-encoding",    "authorization", "content-type",
+      "origin", "mcp-session-id", "mcp-protocol-version", "last-event-id"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-bool read_head(std::string_view head, HttpRequest& request) {
-  bool is_first = true;
-  while (!head.empty()) {
-    const size_t end = std::min(head.find(kLineEnd), head.size());
-    const std::string_view line = head.substr(0, end);
-    if (!(is_first ? read_first_line(line, request) : read_header(line, request))) return false;
-    is_first = false;
-    head.remove_prefix(std::min(end + kLineEnd.size(), head.size()));
+/// Adds a field. Lines of one name are one list (RFC 9110 5.3). Returns what is wrong, or "".
+std::string read_header(std::string_view line, HttpRequest& request) {
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos || colon == 0) return kNotHttp;
+  const std::string name = to_lower(line.substr(0, colon));
+  if (name.find_first_not_of(kTokenLetters) != std::string::npos) return kNotHttp;
+  const std::string_view value = trim(line.substr(colon + 1), kSpaceAndTab);
+  if (!is_clean(value)) return kNotHttp;
+  const auto [field, is_new] = request.headers.emplace(name, value);
+  if (is_new) return "";
+  if (is_single(name)) return "the field '" + name + "' is there twice";
+  field->second.append(name == "cookie" ? "; " : ", ").append(value);
+  return "";
+}
+
+/// Returns what is wrong, or "".
+std::string read_head(std::string_view head, HttpRequest& request) {
+  const size_t end = std::min(head.find(kLineEnd), head.size());
+  if (!read_first_line(head.substr(0, end), request)) return kNotHttp;
+  while (true) {
+    head.remove_prefix(std::min(head.find(kLineEnd), head.size()));
+    if (head.empty()) return "";
+    head.remove_prefix(kLineEnd.size());
+    const std::string_view line = head.substr(0, head.find(kLineEnd));
+    if (std::string wrong = read_header(line, request); !wrong.empty()) return wrong;
   }
-  return !is_first;
 }
 
 /// Reads the size of a body or a chunk. Returns the status to send if it is not one; else 0.
@@ -163,6 +180,10 @@ std::string HttpRequest::header(const std::string& name) const {
   return found == headers.end() ? std::string() : found->second;
 }
 
+std::string media_type(std::string_view text) {
+  return to_lower(trim(text.substr(0, text.find(';')), kSpaceAndTab));
+}
+
 HttpParse parse_http(std::string_view bytes, const HttpRules& rules) {
   constexpr std::string_view kEnd = "\r\n\r\n";
   const size_t end = bytes.substr(0, kMaxHttpHeadBytes).find(kEnd);
@@ -170,7 +191,9 @@ HttpParse parse_http(std::string_view bytes, const HttpRules& rules) {
     return bytes.size() < kMaxHttpHeadBytes ? HttpParse{{}, 0, 1} : refused(kTooLarge);
   }
   HttpRequest request;
-  if (!read_head(bytes.substr(0, end), request)) return refused(kBadRequest);
+  if (std::string wrong = read_head(bytes.substr(0, end), request); !wrong.empty()) {
+    return refused(kBadRequest, std::move(wrong));
+  }
   const bool is_chunked = request.headers.contains("transfer-encoding");
   if (is_chunked && request.headers.contains("content-length")) {
     return refused(kBadRequest, "a request has Content-Length or Transfer-Encoding, not both");

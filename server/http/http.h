@@ -21,11 +21,14 @@ inline constexpr size_t kMaxChunkFramingBytes = size_t{64} << 10U;
 struct HttpRequest {
   std::string method;
   std::string target;                          ///< path and query, as received
-  std::map<std::string, std::string> headers;  ///< names in lower case, unique
+  std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
 
   [[nodiscard]] std::string header(const std::string& name) const;
 };
+
+/// Returns the type of Content-Type or of an element of Accept, in lower case: "text/html".
+[[nodiscard]] std::string media_type(std::string_view text);
 
 struct HttpResponse {
   int status = 200;
@@ -54,7 +57,7 @@ struct HttpParse {
 
 /// Reads an HTTP/1.1 request (RFC 9112) with a Content-Length, a chunked body or none. It refuses
 /// everything that a browser or a client of our servers does not send: other versions and transfer
-/// encodings, repeated headers, folded lines.
+/// encodings, repeated fields that are not lists, folded lines.
 [[nodiscard]] HttpParse parse_http(std::string_view bytes, const HttpRules& rules);
 
 /// Returns the bytes of a response. The connection is closed after it.

@@ -49,10 +49,17 @@ bool is_listed(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Whether the header Accept names the type, or all types.
+/// Whether the header Accept names the type, or a range with it.
 bool accepts(const HttpRequest& request, std::string_view type) {
   const std::string accepted = request.header("accept");
-  return accepted.find(type) != std::string::npos || accepted.find("*/*") != std::string::npos;
+  const std::string range = std::string(type.substr(0, type.find('/'))) + "/*";
+  for (size_t at = 0; at < accepted.size();) {
+    const size_t end = std::min(accepted.find(',', at), accepted.size());
+    const std::string given = media_type(std::string_view(accepted).substr(at, end - at));
+    if (given == type || given == range || given == "*/*") return true;
+    at = end + 1;
+  }
+  return false;
 }
 
 /// The version that a stateless request states in itself; null if it states none.
@@ -214,7 +221,7 @@ void McpHttpDoor::answer(const Exchange& exchange) {
 
 void McpHttpDoor::post(const Exchange& exchange) {
   const HttpRequest& request = exchange.request;
-  if (!request.header("content-type").starts_with("application/json")) {
+  if (media_type(request.header("content-type")) != "application/json") {
     return respond(exchange.connection,
                    refused(kWrongType, "a message has the Content-Type application/json"));
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`galley mcp` over HTTP: sessions, stateless clients, wrong requests, and the end of the server."""
 
+import http.client
 import json
 import os
 import shutil
@@ -360,6 +361,13 @@ class WrongRequests(HttpCase):
             (405, {"method": "GET"}, "Mcp-Session-Id"),
             (415, {"headers": {"Content-Type": "text/plain"}}, "application/json"),
             (406, {"headers": {"Accept": "application/json"}}, "text/event-stream"),
+            (406, {"headers": {"Accept": "application/json, image/*"}}, "text/event-stream"),
+            (406, {"headers": {"Accept": "application/json-seq, text/*"}}, "application/json"),
+            (415, {"headers": {"Content-Type": "application/json-patch+json"}}, "application/json"),
+            (200, {"headers": {"Content-Type": "Application/JSON ; charset=UTF-8"}}, "serverInfo"),
+            (200, {"headers": {"Accept": "Application/Json;q=0.9 ,TEXT/Event-Stream"}}, "serverInfo"),
+            (200, {"headers": {"Accept": "application/*, text/*; q=0.5"}}, "serverInfo"),
+            (200, {"headers": {"Accept": "text/html, */*;q=0.1"}}, "serverInfo"),
             (400, {"body": "{"}, "JSON"),
             (400, {"body": "[]"}, "-32600"),
             (400, {"body": ""}, "-32700"),
@@ -383,6 +391,21 @@ class WrongRequests(HttpCase):
             if status != 200:
                 self.assertIn("error", json.loads(said), asked)
         self.assertEqual(HttpClient(server).ask("ping")["result"], {})
+
+    def test_a_field_on_two_lines_is_a_list_and_one_that_is_no_list_is_named(self):
+        server = self.serve()
+        name, port = server.host.split(":")
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": HANDSHAKE}})
+        for fields, status, said in (
+                ("Accept: application/json\r\nX-Forwarded-For: 1\r\nAccept: text/event-stream\r\nX-Forwarded-For: 2\r\n", 200, "serverInfo"),
+                ("Accept: */*\r\nMcp-Session-Id: 1\r\nMcp-Session-Id: 2\r\n", 400, "mcp-session-id")):
+            with socket.create_connection((name, int(port)), timeout=DEADLINE_S) as peer:
+                peer.sendall((f"POST /mcp HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {server.token}\r\n"
+                              f"Content-Type: application/json\r\n{fields}Content-Length: {len(body)}\r\n\r\n{body}").encode())
+                answer = http.client.HTTPResponse(peer)
+                answer.begin()
+                self.assertEqual(answer.status, status)
+                self.assertIn(said, answer.read().decode())
 
     def test_bytes_that_are_not_http_end_nothing(self):
         server = self.serve()

@@ -162,6 +162,25 @@ TEST(Http, AClientThatWaitsWithItsBodyIsToldToContinue) {
   EXPECT_EQ(refused.interim, "");
 }
 
+TEST(Http, AFieldOnTwoLinesIsOneListIfItMayBe) {
+  const auto parse = [](const std::string& fields) {
+    return parsed("GET / HTTP/1.1\r\n" + fields + "\r\n");
+  };
+  const HttpParse joined = parse(
+      "Accept: a/b\r\nCookie: a=1\r\nVia: 1.1 x\r\naccept: c/d;q=0.1\r\nCOOKIE: b=2\r\nVia: 1.1 "
+      "y\r\n");
+  ASSERT_TRUE(joined.request);
+  EXPECT_EQ(joined.request->header("accept"), "a/b, c/d;q=0.1");
+  EXPECT_EQ(joined.request->header("cookie"), "a=1; b=2");
+  EXPECT_EQ(joined.request->header("via"), "1.1 x, 1.1 y");
+  for (const char* name :
+       {"Host", "Content-Length", "Transfer-Encoding", "Authorization", "Content-Type", "Origin",
+        "Mcp-Session-Id", "MCP-Protocol-Version", "Last-Event-ID"}) {
+    const std::string field = std::string(name) + ": 0\r\n";
+    EXPECT_EQ(parse(field + "Accept: a/b\r\n" + field).status, 400) << name;
+  }
+}
+
 TEST(Http, HostAndOriginNameTheServer) {
   const auto is_meant = [](const HttpHost& host, const std::string& headers) {
     return host.is_meant_by(*parsed("GET / HTTP/1.1\r\n" + headers + "\r\n").request);
