@@ -52,12 +52,10 @@ const std::map<std::string, std::string>& file_types() {
 }
 
 Result<std::unique_ptr<TextPattern>> pattern_of(const SearchText& search) {
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_case_sensitive(!search.ignore_case);
-  options.set_dot_nl(search.multiline);
-  options.set_never_nl(!search.multiline);
-  auto pattern = std::make_unique<TextPattern>("(?m)" + search.pattern, options);
+  auto pattern = std::make_unique<TextPattern>(
+      "(?m)" + search.pattern, TextPattern::Options{.ignores_case = search.ignore_case,
+                                                    .dot_matches_newline = search.multiline,
+                                                    .matches_newlines = search.multiline});
   if (pattern->compiled().ok()) return pattern;
   return fail(ErrorKind::kInvalid, "args.pattern",
               "the pattern '" + search.pattern +

@@ -193,9 +193,8 @@ Result<ValidatorPtr> make_forbidden_text_validator(const ValidatorConfig& config
                                                    ValidatorCache* cache) {
   std::vector<std::unique_ptr<TextPattern>> patterns;
   for (const auto& text : config.patterns) {
-    re2::RE2::Options options(re2::RE2::Quiet);
-    options.set_max_mem(kMaxPatternMemory);
-    auto pattern = std::make_unique<TextPattern>(text, options);
+    auto pattern =
+        std::make_unique<TextPattern>(text, TextPattern::Options{.max_memory = kMaxPatternMemory});
     if (!pattern->compiled().ok()) {
       return fail(
           ErrorKind::kInvalid, "config.value",

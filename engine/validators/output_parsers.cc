@@ -219,9 +219,8 @@ struct OutputReader::LinePatterns {
   std::vector<Pattern> patterns;
 
   [[nodiscard]] Result<void> add(std::string_view text) {
-    re2::RE2::Options options(re2::RE2::Quiet);
-    options.set_max_mem(kMaxReportPatternMemory);
-    auto expression = std::make_unique<TextPattern>(std::string(text), options);
+    auto expression = std::make_unique<TextPattern>(
+        std::string(text), TextPattern::Options{.max_memory = kMaxReportPatternMemory});
     const re2::RE2& compiled = expression->compiled();
     if (!compiled.ok()) {
       return fail(ErrorKind::kInvalid, "config.value",

@@ -161,9 +161,8 @@ class RuleReader {
   }
 
   Pattern compile(const TomlNode& node, const std::string& text) {
-    re2::RE2::Options options(re2::RE2::Quiet);
-    options.set_max_mem(kMaxPatternMemory);
-    auto pattern = std::make_unique<TextPattern>(text.substr(0, kMaxPatternBytes), options);
+    auto pattern = std::make_unique<TextPattern>(
+        text.substr(0, kMaxPatternBytes), TextPattern::Options{.max_memory = kMaxPatternMemory});
     if (check_ == PatternCheck::kAtUse) return pattern;
     if (!pattern->compiled().ok() || text.size() > kMaxPatternBytes) {
       fail_at(node, fmt::format("a pattern does not compile: {}", pattern->compiled().error()));

@@ -40,8 +40,8 @@ struct HttpResponse {
 /// What a server accepts.
 struct HttpRules {
   size_t max_body_bytes = 0;
-  /// Whether the server will answer the request with this head. If not, a body that is chunked or above
-  /// kMaxUnknownBodyBytes is not waited for.
+  /// Whether the server will answer the request with this head. If not, a body that is chunked or
+  /// above kMaxUnknownBodyBytes is not waited for.
   std::function<bool(const HttpRequest& head)> admits;
 };
 

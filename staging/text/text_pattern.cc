@@ -1,5 +1,7 @@
 #include "staging/text/text_pattern.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,17 +16,21 @@ bool is_ascii(std::string_view text) {
 
 }  // namespace
 
-TextPattern::TextPattern(std::string text, const re2::RE2::Options& options)
-    : text_(std::move(text)) {
-  utf8_.options = options;
-  utf8_.options.set_encoding(re2::RE2::Options::EncodingUTF8);
-  latin1_.options = options;
-  latin1_.options.set_encoding(re2::RE2::Options::EncodingLatin1);
-}
+TextPattern::TextPattern(std::string text, const Options& options)
+    : text_(std::move(text)), options_(options) {}
+TextPattern::~TextPattern() = default;
 
 const re2::RE2& TextPattern::form(const Form& form) const {
-  std::call_once(form.once,
-                 [&] { form.compiled = std::make_unique<const re2::RE2>(text_, form.options); });
+  std::call_once(form.once, [&] {
+    re2::RE2::Options options(re2::RE2::Quiet);
+    options.set_encoding(&form == &utf8_ ? re2::RE2::Options::EncodingUTF8
+                                         : re2::RE2::Options::EncodingLatin1);
+    options.set_max_mem(options_.max_memory);
+    options.set_case_sensitive(!options_.ignores_case);
+    options.set_dot_nl(options_.dot_matches_newline);
+    options.set_never_nl(!options_.matches_newlines);
+    form.compiled = std::make_unique<const re2::RE2>(text_, options);
+  });
   return *form.compiled;
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
-#include <re2/re2.h>
-
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+
+namespace re2 {
+class RE2;
+}  // namespace re2
 
 namespace galley {
 
@@ -15,8 +18,16 @@ namespace galley {
 /// Threads: safe to share.
 class TextPattern {
  public:
-  /// The encoding in `options` does not count.
-  TextPattern(std::string text, const re2::RE2::Options& options);
+  struct Options {
+    int64_t max_memory = int64_t{8} << 20U;  ///< of one compiled form, in bytes
+    bool ignores_case = false;
+    bool dot_matches_newline = false;
+    bool matches_newlines = true;
+  };
+  TextPattern(std::string text, const Options& options);
+  TextPattern(const TextPattern&) = delete;
+  TextPattern& operator=(const TextPattern&) = delete;
+  ~TextPattern();
 
   [[nodiscard]] const std::string& text() const { return text_; }
   /// Compiles the pattern. `error()` of the result is empty if it can be used, and the groups are
@@ -27,13 +38,13 @@ class TextPattern {
 
  private:
   struct Form {
-    re2::RE2::Options options;
     mutable std::once_flag once;
     mutable std::unique_ptr<const re2::RE2> compiled;
   };
   [[nodiscard]] const re2::RE2& form(const Form& form) const;
 
   std::string text_;
+  Options options_;
   Form utf8_;
   Form latin1_;
 };
