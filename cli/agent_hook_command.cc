@@ -23,6 +23,7 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/transaction_state.h"
+#include "engine/pipeline/trust.h"
 #include "engine/policy/policy.h"
 #include "server/agents/agent_needs.h"
 #include "server/agents/agent_programs.h"
@@ -30,7 +31,9 @@
 #include "server/agents/hooked_call.h"
 #include "server/session/call_results.h"
 #include "server/session/transaction_tools.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
+#include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/sandbox_probe.h"
 #include "tools/json_input.h"
 
@@ -235,6 +238,29 @@ Result<std::string> objection_to_read(Session& session, const HookRequest& reque
   GALLEY_ASSIGN(const std::string staged, staged_by_commands(session, request, *workspace, {file}));
   if (staged.empty()) return staged;
   return staged + "read it with a command: cat " + shell_word(named);
+}
+
+/// Whether Claude Code edits a plan that it keeps for its person, outside of the workspace at
+/// `root`. A link below its own folder could lead elsewhere.
+bool is_own_plan(const HookRequest& request, const std::string& agent, const std::string& root) {
+  const auto named = request.input.find("file_path");
+  if (agent != "claude" || named == request.input.end() || !named->is_string()) return false;
+  const std::string path = named->get<std::string>();
+  const std::string own = agent_needs(*agent_of_program(agent), home_folder()).writable.front();
+  const auto real = absolute_path(own);
+  const auto folder = real ? open_disk_directory(*real) : fail(real.error());
+  if (!folder || may_name_another_file(path)) return false;
+  const std::string& spelled = path.starts_with(own + "/") ? own : *real;
+  if (!path.starts_with(spelled + "/plans/")) return false;
+  const auto file = RelPath::parse(path.substr(spelled.size() + 1));
+  const bool is_plain = file && path == spelled + "/" + file->str();
+  if (!is_plain || is_at_or_below(*real + "/" + file->str(), root)) return false;
+  for (RelPath at = *file; !at.is_root(); at = at.parent()) {
+    const auto there = (*folder)->stat(at);
+    const auto wanted = at == *file ? FileKind::kRegular : FileKind::kDirectory;
+    if (!there || (there->kind != FileKind::kAbsent && there->kind != wanted)) return false;
+  }
+  return true;
 }
 
 /// Makes the edit in memory and asks the gate. Returns its objection; empty if there is none.
@@ -468,6 +494,10 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
     const bool wants_question = request.is_planning || rules_of(*workspace).config.hook.asks;
     const bool asks = wants_question && session.arguments().global.agent == "claude";
     return hook_replaces(request.protocol, command->input, asks);
+  }
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  if (is_own_plan(request, session.arguments().global.agent, workspace->root_path())) {
+    return hook_allows(request.protocol);
   }
   GALLEY_ASSIGN(std::string objection,
                 objection_to(session, request, std::get<HookedCall::Edit>(*action), late));

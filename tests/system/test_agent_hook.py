@@ -209,6 +209,36 @@ class Edits(HookCase):
                 answer, _ = self.answer("claude", "Write", {"file_path": path, "content": "x"})
                 self.assertEqual(answer, "deny")
 
+    def test_a_plan_in_the_folder_of_claude_is_its_persons_own(self):
+        home = self.scratch / "person"
+        for name, env in ((".claude", {"HOME": str(home)}), ("own", {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / "own")})):
+            with self.subTest(name):
+                self.environment |= env
+                plans = home / name / "plans"
+                plans.parent.mkdir(parents=True)
+                plan = {"file_path": f"{plans}/calm-otter.md", "content": "# Plan\n"}
+                self.assertEqual(self.answer("claude", "Write", plan, permission_mode="plan"), ("allow", None))
+                plans.mkdir()
+                edit = {"file_path": f"{plans}/calm-otter.md", "old_string": "Plan", "new_string": "My plan"}
+
+                def write(plans=plans):
+                    (plans / "calm-otter.md").write_text("# Plan\n")
+
+                self.assertEqual(self.edit("claude", "Write", plan, write).strip(), b"")
+                self.assertEqual(self.edit("claude", "Edit", edit, lambda: None).strip(), b"")
+                self.assertEqual(self.log(), [])
+                (plans / "link").symlink_to(home)
+                (plans / "rc.md").symlink_to(home / ".bashrc")
+                (plans / "work").symlink_to(self.work)
+                for path in (home / name / "settings.json", f"{plans}", f"{plans}x/a.md", f"{plans}/../settings.json", f"{plans}/./../a.md",
+                             plans / "link" / "a.md", plans / "rc.md", plans / "work" / "keys" / "k"):
+                    self.assertEqual(self.answer("claude", "Write", {**plan, "file_path": str(path)})[0], "deny", path)
+                self.assertEqual(self.answer("codex", "Write", plan)[0], "deny")
+
+    def test_a_plan_inside_the_workspace_is_judged(self):
+        self.environment["CLAUDE_CONFIG_DIR"] = str(self.work / "keys")
+        self.assertEqual(self.answer("claude", "Write", {"file_path": f"{self.work}/keys/plans/a.md", "content": "a\n"})[0], "deny")
+
     def test_an_argument_under_two_names_is_denied(self):
         """The agent reads one of them; Galley must judge the same one."""
         edit = {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"}
@@ -1222,6 +1252,19 @@ class OneWorld(HookCase):
         self.assertIn(lost, self.galley("turns", expect=0).stderr)
         self.assertIn(lost, self.galley("undo", "--session", "s", expect=0).stderr)
         self.assertIn("a person's 3\n", main.read_text())
+
+    def test_turns_tell_the_unreported_edit_of_a_session_without_turns(self):
+        _main, arguments, make = self.edit_of_line_3()
+        self.judge(arguments)
+        self.assertNotIn(b"session s ", self.galley("turns", expect=0).stderr, "the edit is not made yet")
+        make()
+        for words in ([], ["-n", "1"], ["--session", "s"]):
+            said = self.galley("turns", *words, expect=0).stderr
+            self.assertIn(b"1 edit of session s is not on record yet", said)
+            self.assertIn(b"undo --session s", said)
+        self.assertNotIn(b"session s ", self.galley("--agent", "codex", "turns", expect=0).stderr)
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertNotIn(b"not on record", self.galley("turns", expect=0).stderr)
 
     def test_an_edit_that_was_not_reported_is_recorded_at_the_end_of_its_turn(self):
         main, arguments, make = self.edit_of_line_3()
