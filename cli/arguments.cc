@@ -60,6 +60,9 @@ std::string no_such_option(const CLI::App& command, const std::string& word) {
       return none + "; use 'galley run', which has it";
     }
   }
+  if (name == "--last" && command.get_option_no_throw("--turn") != nullptr) {
+    return none + "; did you mean '--turn last'?";
+  }
   return none + did_you_mean(name, names);
 }
 

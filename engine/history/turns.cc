@@ -135,7 +135,7 @@ Result<TurnSummary> join_turns(const History& history, TurnSummary first, const 
     return fail(ErrorKind::kUsage, "turn.range",
                 "turn " + first.id.str() + " is of " + session_words(first) + " and turn " +
                     last.id.str() + " of " + session_words(last) +
-                    ": a range takes turns of one session. Name those of each with its own --turn");
+                    ": a range takes turns of one session. Use one command for each session");
   }
   if (first.id > last.id) {
     return fail(ErrorKind::kUsage, "turn.range",

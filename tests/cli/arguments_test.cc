@@ -162,6 +162,8 @@ TEST(Arguments, MistypedWordsGetASuggestion) {
        {Case{{"--reson", "x", "log"}, "did you mean '--reason'?"},
         Case{{"apply", "--onyl=a"}, "did you mean '--only'?"},
         Case{{"pick", "--dry-rum"}, "did you mean '--dry-run'?"},
+        Case{{"undo", "--last"}, "did you mean '--turn last'?"},
+        Case{{"log", "--last"}, "'galley log' has no option '--last'"},
         Case{{"aply"}, "did you mean 'apply'?"}, Case{{"tools", "lst"}, "did you mean 'list'?"},
         Case{{"apply", "--format", "unifed"}, "did you mean 'unified'?"},
         Case{{"help", "comit"}, "did you mean 'commit'?"},
