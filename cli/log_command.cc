@@ -18,6 +18,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/turns.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
@@ -356,7 +357,8 @@ Result<int> run_turns(Session& session) {
   const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
   std::string text;
   CommittedCommands called;
-  if (const StateDirectory* state = persistent_of(*workspace).state(); state != nullptr) {
+  const StateDirectory* state = persistent_of(*workspace).state();
+  if (state != nullptr) {
     GALLEY_ASSIGN(called, committed_commands(state->root(), with_calls(found)));
   }
   for (const TurnSummary& turn : found) {
@@ -372,6 +374,9 @@ Result<int> run_turns(Session& session) {
     session.print(text);
   }
   std::set<std::string> sessions = {arguments.of_session};
+  // The first edit of a session, which has no turn yet, may be the missed one.
+  const bool is_about_all = arguments.of_session.empty() && filter.agent.empty();
+  if (is_about_all && state != nullptr) sessions = AgentSession::with_kept_edits(*state);
   for (const TurnSummary& turn : found) sessions.insert(turn.session);
   for (const std::string& one : sessions) say_lost_edits(session, *workspace, one);
   return kExitDone;

@@ -402,6 +402,29 @@ std::vector<AgentSession::EditName> AgentSession::kept_edits() const {
   return edits;
 }
 
+std::set<std::string> AgentSession::with_kept_edits(const StateDirectory& state) {
+  std::set<std::string> sessions;
+  const auto notes = state.root().open_directory(state.own(kSessions));
+  const auto folders = notes ? (*notes)->list() : fail(notes.error());
+  if (!folders) return sessions;  // no agent with a hook worked here
+  for (const DirectoryEntry& folder : *folders) {
+    const auto session = (*notes)->open_directory(chosen_path(folder.name));
+    const auto files = session ? (*session)->list() : fail(session.error());
+    if (!files) continue;
+    for (const DirectoryEntry& name : *files) {
+      if (!name.name.ends_with(kKeptEnding)) continue;
+      const auto file = (*session)->open_file(chosen_path(name.name));
+      const auto stat = file ? (*file)->stat() : fail(file.error());
+      const auto kept =
+          stat ? parse_journal(**file, stat->size, ImageUse::kSkip) : fail(stat.error());
+      if (!kept || kept->state != JournalState::kCommitted) continue;
+      const std::string& id = kept->journal.meta.session;
+      if (is_session_id(id) && ContentId::of(id).hex() == folder.name) sessions.insert(id);
+    }
+  }
+  return sessions;
+}
+
 Result<void> AgentSession::keep_edit(const EditName& edit, const Proposal& proposal,
                                      const CommitMeta& meta, int64_t now_ns) const {
   const RelPath file = place(kept_name(edit));

@@ -102,6 +102,8 @@ class AgentSession {
                                        const CommitMeta& meta, int64_t now_ns) const;
   /// The edits of which something is kept: their agent has not reported them.
   [[nodiscard]] std::vector<EditName> kept_edits() const;
+  /// The sessions with kept_edits(), sorted. Reads each kept edit.
+  [[nodiscard]] static std::set<std::string> with_kept_edits(const StateDirectory& state);
   /// Holds what is kept of the edit, as long as the returned file lives. Null if nothing is kept or
   /// another process holds it: two hooks may report one call.
   [[nodiscard]] Result<std::unique_ptr<File>> hold_edit(const EditName& edit) const;

@@ -138,7 +138,7 @@ class Ranges(TurnCase):
 
     def test_bad_ranges_are_one_error_with_the_way_out(self):
         for name, words in (("6..1", "write the range as 1..6"), ("1..", "3..5"), ("..4", "3..5"),
-                            ("1..3", "one session"), ("3..6", "one session")):
+                            ("1..3", "one command for each session"), ("3..6", "one command for each session")):
             with self.subTest(name):
                 for command in ("undo", "redo", "diff", "show"):
                     reason, message = self.refused(command, "--turn", name)
