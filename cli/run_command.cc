@@ -157,15 +157,18 @@ Json layers_json(const std::vector<WrittenLayer>& layers) {
 }
 
 Json ending_json(const RunEnding& ending, Json changes, Json layers) {
-  return {{"schema", "galley.run/1"},
-          {"ok", true},
-          {"tx", ending.tx},
-          {"status", ending.status},
-          {"ended", ending.ended},
-          {"git_changed", ending.protected_paths > 0},
-          {"met_walls", ending.walls},
-          {"changes", std::move(changes)},
-          {"layers", std::move(layers)}};
+  Json document = {{"schema", "galley.run/1"},
+                   {"ok", true},
+                   {"tx", ending.tx},
+                   {"status", ending.status},
+                   {"ended", ending.ended},
+                   {"git_changed", ending.protected_paths > 0},
+                   {"ignored_paths", ending.ignored_paths},
+                   {"met_walls", ending.walls},
+                   {"changes", std::move(changes)},
+                   {"layers", std::move(layers)}};
+  if (ending.ignored_paths > 0) document["first_ignored"] = ending.first_ignored;
+  return document;
 }
 
 std::string kept_text(const Session& session, const std::string& tx) {

@@ -2,6 +2,7 @@
 
 Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
+import json
 import subprocess
 import time
 
@@ -41,6 +42,18 @@ class Tracked(RunCase):
     def test_the_summary_names_what_is_ignored(self):
         said = self.galley("run", "--drop", "--", "sh", "-c", "echo x > a.log; echo x > b.log", expect=0).stderr.decode()
         self.assertRegex(said, r"ignored by git and not proposed: [ab]\.log and 1 more path\n")
+
+    def test_the_document_names_what_is_ignored(self):
+        """Also where nothing else was changed, so that nothing is kept."""
+        for script, count, ignored in (("echo x > only.log", 1, "only.log"), ("echo x > a.log; echo x > b.log; echo x > new.txt", 2, "[ab].log"),
+                                       ("echo x > new.txt", 0, None)):
+            with self.subTest(script):
+                document = json.loads(self.galley("--json", "run", "--commit", "--", "sh", "-c", script, expect=0).stdout)
+                self.assertEqual(document["end"], "committed" if "new.txt" in script else "dropped")
+                self.assertEqual(document.get("ignored_paths"), count)
+                self.assertEqual("first_ignored" in document, count > 0)
+                self.assertRegex(document.get("first_ignored", ""), f"^{ignored or ''}$")
+                (self.work / "new.txt").unlink(missing_ok=True)
 
     def test_a_deletion_of_a_tracked_file_is_proposed(self):
         for staged in self.doors("rm dist/app.js; rm kept.log"):
