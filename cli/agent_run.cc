@@ -123,7 +123,7 @@ Result<void> ask_for_consent(Session& session, const AgentNeeds& needs,
   const bool is_for_editor =
       session.arguments().command == "acp" && !session.terminal().is_input_terminal();
   if (!session.arguments().global.agent.empty() || !terminal || is_for_editor) {
-    const bool is_other = session.arguments().words.front() == needs.agent->acp_program;
+    const bool is_other = !acp_name(*needs.agent, session.arguments().words.front()).empty();
     return fail(ErrorKind::kRefused, "run.not_allowed",
                 fmt::format("nobody has allowed {} what it needs in galley run, such as its own "
                             "state and the network, and here is nobody to ask: review and allow "
@@ -243,7 +243,7 @@ Result<AgentNeeds> needs_of_installed(const AgentProgram& agent, const std::stri
   return needs;
 }
 
-Result<Arguments> arguments_of_acp(Arguments arguments) {
+Result<Arguments> arguments_of_acp(Arguments arguments, const std::string& root) {
   std::string& word = arguments.words.front();
   const AgentProgram* agent = agent_of_program(word);
   if (agent == nullptr || word != agent->name) return arguments;
@@ -251,14 +251,18 @@ Result<Arguments> arguments_of_acp(Arguments arguments) {
     return std::find(arguments.words.begin(), arguments.words.end(), one) != arguments.words.end();
   };
   if (std::any_of(agent->acp_words.begin(), agent->acp_words.end(), is_given)) return arguments;
-  if (agent->acp_program.empty() && agent->acp_words.empty()) {
+  const auto& programs = agent->acp_programs;
+  if (programs.empty() && agent->acp_words.empty()) {
     return fail(
         ErrorKind::kUsage, "acp.unknown",
         fmt::format("Galley does not know how {} speaks the Agent Client Protocol: name the "
                     "program and its arguments, as in: galley acp -- PROGRAM ARGUMENTS",
                     agent->title));
   }
-  if (!agent->acp_program.empty()) word = agent->acp_program;
+  const auto installed = std::find_if(programs.begin(), programs.end(), [&](const auto& name) {
+    return !program_outside(std::string(name), root).empty();
+  });
+  if (!programs.empty()) word = installed == programs.end() ? programs.front() : *installed;
   // Some are commands, which come before options.
   arguments.words.insert(arguments.words.begin() + 1, agent->acp_words.begin(),
                          agent->acp_words.end());

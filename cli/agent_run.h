@@ -21,9 +21,10 @@ Result<std::string> consent_folder(const UserSettings& user, const std::string& 
 Result<AgentNeeds> needs_of_installed(const AgentProgram& agent, const std::string& root);
 
 /// Returns the arguments of `galley acp` with the program that speaks the protocol for a known
-/// agent that is called by its name alone.
+/// agent that is called by its name alone: of several, the first that PATH finds outside of the
+/// workspace at `root`.
 /// Errors: kUsage `acp.unknown`.
-Result<Arguments> arguments_of_acp(Arguments arguments);
+Result<Arguments> arguments_of_acp(Arguments arguments, const std::string& root);
 
 /// Returns the arguments of `galley run` for its program. A known agent runs under its own rules,
 /// with its state, its variables and the network, if the person consented: once per agent, or now.

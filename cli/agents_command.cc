@@ -384,15 +384,16 @@ void print(Session& session, const AgentPlan& plan, const PlannedFiles& files, b
   }
 }
 
-/// The consents that a person can have given to an agent: to its program, and to the one for
+/// The consents that a person can have given to an agent: to its program, and to those for
 /// editors.
 std::vector<AgentEntry> consents_to(const AgentProgram& agent, const std::string& home,
                                     const std::string& consents) {
   AgentNeeds needs = agent_needs(agent, home);
   std::vector<AgentEntry> entries = {consent_entry(needs, consents)};
-  if (agent.acp_program.empty()) return entries;
-  needs.program = "/" + std::string(agent.acp_program);
-  entries.push_back(consent_entry(needs, consents));
+  for (const std::string_view program : agent.acp_programs) {
+    needs.program = program;
+    entries.push_back(consent_entry(needs, consents));
+  }
   return entries;
 }
 

@@ -389,11 +389,11 @@ std::optional<RunEnding> closed_ending(Session& session, const ClientEnd& end) {
 Result<int> serve_editor(Session& caller) {
   GALLEY_TRY(refuse_inside_exec("acp"));
   GALLEY_ASSIGN(const AcpCommitTime when, commit_time(caller.arguments().run.commit_time));
-  GALLEY_ASSIGN(Arguments arguments, arguments_of_acp(caller.arguments()));
-  Session session(arguments, caller.terminal());
   GALLEY_ASSIGN(const std::string here, absolute_path("."));
   GALLEY_ASSIGN(const UserSettings user, load_user_settings());
   GALLEY_ASSIGN(const FoundRoot root, find_root(here, user.config));
+  GALLEY_ASSIGN(Arguments arguments, arguments_of_acp(caller.arguments(), root.path));
+  Session session(arguments, caller.terminal());
   AcpRelay relay(session, when, root.path);
   ClientOptions options;
   options.relay = &relay;

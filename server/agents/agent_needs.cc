@@ -103,11 +103,16 @@ std::string AgentNeeds::text() const {
   return text;
 }
 
+std::string_view acp_name(const AgentProgram& agent, std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
+  const auto found = std::find(agent.acp_programs.begin(), agent.acp_programs.end(), name);
+  return found == agent.acp_programs.end() ? std::string_view() : *found;
+}
+
 const AgentProgram* agent_of_program(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
   for (const AgentProgram& agent : agent_programs()) {
-    const bool is_its_own = agent.name == name;
-    if (is_its_own || (!name.empty() && agent.acp_program == name)) return &agent;
+    if (agent.name == name || !acp_name(agent, name).empty()) return &agent;
   }
   return nullptr;
 }
@@ -132,9 +137,8 @@ AgentNeeds agent_needs(const AgentProgram& agent, const std::string& home) {
 
 AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents) {
   // The program for editors has its own consent, because a person can allow each.
-  const bool is_acp = needs.program.ends_with("/" + std::string(needs.agent->acp_program)) &&
-                      !needs.agent->acp_program.empty();
-  const std::string_view name = is_acp ? needs.agent->acp_program : needs.agent->name;
+  std::string_view name = acp_name(*needs.agent, needs.program);
+  if (name.empty()) name = needs.agent->name;
   return {AgentPart::kRun,
           {consents + "/" + std::string(name)},
           {GeneratedFile("", "#", needs.text())},

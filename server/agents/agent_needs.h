@@ -23,6 +23,10 @@ struct AgentNeeds {
   [[nodiscard]] std::string text() const;
 };
 
+/// Returns the name of this program, given by name or path, if it speaks the Agent Client Protocol
+/// for the agent and is not the agent's own; else "".
+[[nodiscard]] std::string_view acp_name(const AgentProgram& agent, std::string_view program);
+
 /// Returns the row of an agent whose program has this name or path, or nullptr.
 [[nodiscard]] const AgentProgram* agent_of_program(std::string_view program);
 

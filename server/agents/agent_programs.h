@@ -105,8 +105,8 @@ struct AgentProgram {
   std::vector<std::string_view> hosts;                                  ///< for people
   std::vector<std::string_view> options;                                ///< before its arguments
   std::string_view login;  ///< what to do if it is not logged in
-  /// The program that speaks the Agent Client Protocol for it; empty: its own.
-  std::string_view acp_program;
+  /// The programs that speak the Agent Client Protocol for it, the best first; empty: its own.
+  std::vector<std::string_view> acp_programs;
   std::vector<std::string_view> acp_words;  ///< arguments that make its own program speak it
 };
 

@@ -38,7 +38,7 @@ AgentProgram codex() {
   // It cannot make its own sandbox inside Galley's, which replaces it.
   agent.options = {"-c", "sandbox_mode=danger-full-access"};
   agent.login = "log in with codex login, or set CODEX_API_KEY";
-  agent.acp_program = "codex-acp";
+  agent.acp_programs = {"codex-acp"};
   return agent;
 }
 
@@ -55,7 +55,7 @@ AgentProgram claude() {
                      "CLAUDE_CODE_USE_VERTEX"};
   agent.hosts = {"api.anthropic.com", "claude.ai", "platform.claude.com"};
   agent.login = "type /login in claude, or set ANTHROPIC_API_KEY";
-  agent.acp_program = "claude-code-acp";
+  agent.acp_programs = {"claude-agent-acp", "claude-code-acp"};  // the older name last
   return agent;
 }
 

@@ -346,9 +346,29 @@ class ForEditors(AgentCase):
         self.assertFalse(self.consent.parent.exists())
         self.alone("acp", "--commit", "session", "codex", expect=1)
 
-    def consents_listed(self):
+    def consents_listed(self, agent="codex"):
         entries = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
-        return {Path(one["file"]).name: one["state"] for one in entries if one["agent"] == "codex" and one["part"] == "run"}
+        return {Path(one["file"]).name: one["state"] for one in entries if one["agent"] == agent and one["part"] == "run"}
+
+    def test_the_newer_of_two_programs_for_editors_is_used(self):
+        said = '#!/bin/sh\nprintf \'{"method":"said","params":["%s"]}\\n\' "${0##*/} $CLAUDE_CONFIG_DIR"\n'
+        refused = self.alone("acp", "claude", expect=127)
+        self.assertIn(b"'claude-agent-acp'", refused.stderr)
+        for name in ("claude-code-acp", "claude-agent-acp"):
+            with self.subTest(name):
+                self.agent(name, said)
+                # Each has a consent of its own.
+                self.assertIn(b"acp claude, once on a terminal", self.alone("acp", "claude", expect=1).stderr)
+                session = self.on_terminal("acp", "claude")
+                session.expect(rf"Claude Code \(.*/{name}\) in galley run may.*" + QUESTION)
+                session.type("y\n")
+                session.finish()
+                for words in (["claude"], ["--", name]):
+                    ran = self.alone("acp", *words, expect=0)
+                    self.assertEqual(json.loads(ran.stdout)["params"], [f"{name} {self.home}/.claude"])
+        self.assertEqual(self.consents_listed("claude"), {"claude": "absent", "claude-agent-acp": "present", "claude-code-acp": "present"})
+        self.alone("agents", "uninstall", "claude", "--run", "--yes", expect=0)
+        self.assertFalse(self.consent.parent.exists())
 
     def test_the_words_that_make_it_speak_the_protocol_are_added_to_its_name(self):
         self.allow("gemini")
