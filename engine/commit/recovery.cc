@@ -76,6 +76,7 @@ class Recoverer {
     return galley::look(fold, view_, options_.dry_run);
   }
   void report(Kind kind, const JournaledPath& fold, std::string text);
+  /// Never fails. A caller that is done returns what it returns.
   Result<void> keep(const JournaledPath& fold) {
     report(Kind::kKeepForeign, fold, "holds what Galley never put there; it is left alone");
     return {};

@@ -28,7 +28,9 @@ Result<TranscriptFile> TranscriptFile::open(const std::string& path, TranscriptH
   const size_t slash = path.rfind('/');
   const std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   GALLEY_ASSIGN(const std::string real_folder, absolute_path(folder));
-  if (!header.root.empty() && is_at_or_below(real_folder, header.root)) {
+  // Every file is below a workspace at `/`.
+  const bool has_outside = !header.root.empty() && header.root != "/";
+  if (has_outside && is_at_or_below(real_folder, header.root)) {
     return fail(
         ErrorKind::kUsage, "transcript.in_workspace",
         "a transcript in the workspace would be an edit that the gate did not see; name a file "

@@ -239,7 +239,7 @@ bool is_binary(std::string_view content) {
   return content.substr(0, kBinaryLookBytes).find('\0') != content.npos;
 }
 
-/// By their form in lower case: with the same one, they are the same name on macOS and Windows.
+/// Names by their form in lower case. Names with the same form are one name on macOS and Windows.
 using FoldedNames = std::multimap<std::string, std::string>;
 using PathPairs = std::vector<std::pair<RelPath, RelPath>>;
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/contains.h"
 #include "engine/policy/agent_files.h"

@@ -286,7 +286,7 @@ TEST_F(Documents, MaintenanceMatchesTheSchema) {
   EXPECT_EQ(run("init --dry-run", "init")["written"], false);
   run("policy explain secret/key", "explain");
   EXPECT_EQ(run("completions fish", "completions")["shell"], "fish");
-  EXPECT_EQ(run("agents list", "agents")["entries"].size(), 68u);
+  EXPECT_EQ(run("agents list", "agents")["entries"].size(), 69u);
   EXPECT_EQ(run("agents status", "agents-status")["sessions"].size(), 0u);
   run("agents install all --dry-run", "agents");
   EXPECT_EQ(run("agents install gemini --dry-run", "agents")["entries"][0]["state"], "added");

@@ -192,6 +192,7 @@ class Patches(EverydayCase):
                     self.assertEqual(self.read("list.txt"), before)
 
     def test_edits_only_in_a_message_are_refused_by_name(self):
+        """git: `apply` finds no patch in the message of a commit."""
         self.in_git()
         self.git("commit", "-qm", "s\n\n*** Begin Patch\n*** Delete File: list.txt\n*** End Patch", "--allow-empty")
         result = self.run_here("apply", self.patch(self.git("show").stdout), expect=2)
