@@ -221,7 +221,7 @@ Result<void> Transaction::collect_run() {
     // The next command no longer has the view in which this run made its outputs.
     GALLEY_ASSIGN(basis, settled_basis(*folder, place));
     next.restore(basis);
-    roll_back(next, capture.entries);
+    roll_back(next, capture.entries, true);
   }
   const bool is_news = state_->overlay.entries() != next.entries() ||
                        (is_over && !is_shown_alike(state_->overlay.entries(), next.entries()));

@@ -56,13 +56,14 @@ bool is_shown_alike(const Overlay::Entries& a, const Overlay::Entries& b) {
   return is_alike;
 }
 
-void roll_back(Overlay& overlay, const Overlay::Entries& entries) {
+void roll_back(Overlay& overlay, const Overlay::Entries& entries, bool are_written) {
   const Overlay::Entries held_before = overlay.entries();
   Overlay::Entries back_to = entries;
   const int64_t now_ns = overlay.clock().wall_ns();
   const auto date = [&](const RelPath& path, const Overlay::Entry* held,
                         const Overlay::Entry* next) {
     if (held == nullptr || !is_in_view(*held)) return;
+    if (are_written && next != nullptr && next->before != next->now) return;
     // The content is in the store. If the file is saved meanwhile, the next reader sees the save.
     const BaseStamp base = held->before == held->now ? held->base : kReadAgainStamp;
     Overlay::Entry back{held->before, base, held->before, {}, {}, {}, {}};

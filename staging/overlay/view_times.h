@@ -25,8 +25,9 @@ namespace galley {
 [[nodiscard]] bool is_shown_alike(const Overlay::Entries& a, const Overlay::Entries& b);
 
 /// Restores entries, to take back what commands may have seen. A file that gets another content by
-/// that counts as written now. Its entry stays, even if it is only for the time.
-void roll_back(Overlay& overlay, const Overlay::Entries& entries);
+/// that counts as written now. Its entry stays, even if it is only for the time. If a run wrote the
+/// entries (`are_written`), a changed file keeps the time that the run gave it.
+void roll_back(Overlay& overlay, const Overlay::Entries& entries, bool are_written = false);
 
 /// Notes that a command wrote a file of the view again, with the same content.
 void note_rewritten(Overlay& overlay, const RelPath& path, int64_t mtime_ns);

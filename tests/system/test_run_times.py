@@ -60,6 +60,16 @@ class Order(RunCase):
         for times in self.doors(self.written_in_order(NAMES)):
             self.assertGreater(min(times), before)
 
+    def test_a_resumed_run_gives_staged_files_the_times_that_it_sets(self):
+        self.galley("run", "--keep", "--", "sh", "-ec", "turn=1\n" + self.written_in_order(NAMES), expect=0)
+        tx = self.open_transactions()[0]["tx"]
+        script = "turn=2\n" + self.written_in_order(("a_out.c", "b_mid.h", "z_grammar.y"))
+        self.galley("run", "--keep", "--resume", tx, "--", "sh", "-ec", script, expect=0)
+        self.galley("commit", "--tx", tx, expect=0)
+        grammar, mid, out = ((self.work / name).stat().st_mtime_ns for name in NAMES)
+        self.assertLess(out, mid)
+        self.assertLess(mid, grammar)
+
     def test_a_file_edited_after_a_command_is_newer(self):
         self.galley("begin", expect=0)
         self.galley("exec", "--", "sh", "-ec", "turn=1\n" + self.written_in_order(NAMES), expect=0)
